@@ -22,7 +22,6 @@ const PROVEN_AGAIN = 1_000;
 const TRIES = 3;
 const RETRY_MS = 3_000;
 
-/** What to check, and with what. */
 export interface CheckRequest {
   readonly url: string;
   readonly key: string | null;

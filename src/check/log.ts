@@ -13,7 +13,6 @@ import { wasThere } from "../proxy/answers/vintage.ts";
 import { unexpected, type Service } from "./service.ts";
 import { proven, unproven, type Step } from "./step.ts";
 
-/** A proven log, from one entry to the newest. */
 export interface ProvenLog {
   readonly newest: StoredEntry;
   /** The newest entry that has a signature, no older than the one answered with; null: none has. */

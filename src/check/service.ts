@@ -17,7 +17,6 @@ const REFUSAL_BYTES_MAX = 60_000;
 /** What a gateway or a busy service says. */
 const AWAY = [429, 502, 503, 504];
 
-/** An answer with its whole body. */
 export interface Answer {
   /** For messages: `GET http://…`. */
   readonly what: string;
@@ -85,7 +84,6 @@ export class Service {
     }
   }
 
-  /** Closes the connections. */
   close(): void {
     this.#agent.destroy();
   }
@@ -146,7 +144,6 @@ export function refusalOf(answer: Answer): { readonly code: string; readonly tex
   }
 }
 
-/** The error for an answer that is none of those expected. */
 export function unexpected(answer: Answer, expected: string): Error {
   const { status, what } = answer;
   const refusal = refusalOf(answer);

@@ -7,7 +7,7 @@ import { ConflictError, InputError, UnreachableError } from "../lib/errors.ts";
 import { isLine } from "../lib/text.ts";
 import { KEY_TIER_NAMES } from "../market/tier.ts";
 import { accountName } from "../state/accounts.ts";
-import type { Addition } from "../state/registry.ts";
+import type { Addition } from "../state/accounts.ts";
 import { onRegistry, type StateOptions } from "./state-options.ts";
 
 const SHAPE = { columns: ["name", "tier", "trial_days", "note"], required: ["name", "tier"] };

@@ -2,7 +2,6 @@
 import type { Command, Option } from "commander";
 import { setting } from "../lib/config.ts";
 
-/** The value of `--json`. */
 export interface JsonOption {
   readonly json?: true;
 }
@@ -10,7 +9,6 @@ export interface JsonOption {
 /** `--json`: output for programs. */
 export const jsonOption = (): Option => setting("--json", "print JSON");
 
-/** Adds options to a command, in their order. */
 export function withOptions(command: Command, options: readonly Option[]): Command {
   for (const option of options) command.addOption(option);
   return command;

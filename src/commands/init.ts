@@ -50,7 +50,6 @@ function fillerFor(place: string): (template: string) => Promise<string> {
   };
 }
 
-/** The text as a word of the shell. */
 const word = (text: string): string =>
   /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 

@@ -82,7 +82,6 @@ export function keysCommand(): Command {
   return keys.addCommand(signingCommand());
 }
 
-/** Prints keys as a table. */
 export function printKeys(keys: Awaited<ReturnType<Registry["keys"]>>): void {
   if (keys.length === 0) return printLine("No keys.");
   printTable(

@@ -28,7 +28,6 @@ export const parsedBy =
 export const textThat = (fits: (text: string) => boolean, expected: string): OptionParser<string> =>
   parsedBy((text) => (fits(text) ? text : null), expected);
 
-/** One of the words. */
 export const oneOf = <T extends string>(words: readonly T[]): OptionParser<T> =>
   parsedBy(
     (text) => words.find((word) => word === text) ?? null,

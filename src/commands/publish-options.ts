@@ -20,7 +20,6 @@ import {
 import { signKeyOption, verifyKeyOption, type LogKeyOptions } from "./signing-options.ts";
 import { storeOptions, type StoreOptions } from "./store-options.ts";
 
-/** The values of publishOptions. */
 export interface PublishOptions extends StoreOptions, LogKeyOptions, JsonOption {
   readonly catalog?: string;
   readonly quotes?: readonly string[];

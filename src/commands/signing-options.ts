@@ -21,7 +21,6 @@ const FILE_BYTES_MAX = 1_000_000;
 const GROUP_AND_OTHERS = 0o077;
 const OTHERS = 0o007;
 
-/** The values of `--verify-key`: the paths of files. */
 export interface VerifyKeyOptions {
   readonly verifyKey?: readonly string[];
 }

@@ -6,7 +6,6 @@ import { clockFromEnvironment, setting } from "../lib/config.ts";
 import { printNotice, type Fields } from "../lib/terminal.ts";
 import { examples, jsonOption, type JsonOption } from "./every-command.ts";
 
-/** The values of these options. */
 export interface StateOptions extends JsonOption {
   readonly state: string;
 }

@@ -5,7 +5,6 @@ import type { ObjectStore } from "../store/object-store.ts";
 import { openStore } from "../store/open-store.ts";
 import { textThat } from "./option-values.ts";
 
-/** The values of storeOptions. */
 export interface StoreOptions {
   readonly store: string;
   readonly s3Endpoint?: string;
@@ -18,7 +17,6 @@ const address = textThat(
   "expected an http(s) URL",
 );
 
-/** `--store` and the `--s3-…` options. */
 export const storeOptions = (): Option[] => [
   setting("--store <location>", "folder or s3://bucket/prefix of the snapshots").default(
     "./snapshots",

@@ -39,7 +39,6 @@ export interface DemoContract {
   readonly breaks: readonly DemoEvent[];
 }
 
-/** The contracts in catalog order. */
 export function readDemoContracts(): DemoContract[] {
   const anchors = new Map(readRows("anchors.csv").map((row) => [row("id"), row]));
   const breaks = readDemoEvents().filter(({ what }) => what === "break");

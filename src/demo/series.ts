@@ -41,7 +41,6 @@ const PULL = 0.001;
 
 /** Prices one contract for sessions in ascending order, from the market's first. */
 export class DemoSeries {
-  /** The contract. */
   readonly contract: DemoContract;
   readonly #segment: Factor;
   readonly #own: Factor;

@@ -6,9 +6,7 @@ interface Places {
   readonly url: string;
   /** Null: no metrics. */
   readonly metricsUrl: string | null;
-  /** The session that is served. */
   readonly session: string;
-  /** The address of its report. */
   readonly report: string;
   readonly store: string;
 }

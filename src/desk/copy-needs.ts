@@ -94,7 +94,6 @@ function publicationsOf(log: Log): ReadonlyMap<string, Publication> {
   return new Map(publications);
 }
 
-/** Whether the store holds the object. */
 export async function holds(store: ObjectStore, of: Needed): Promise<boolean> {
   const read = await orDamage(() => readVerified(store, of.key, of.sha256, of.bytesMax));
   return !(read instanceof DamageError);
@@ -106,6 +105,5 @@ export async function collected(damages: string[], work: () => Promise<void>): P
   if (damage instanceof DamageError) damages.push(damage.message);
 }
 
-/** The keys that begin with `prefix`. */
 export const keysBelow = (store: ObjectStore, prefix: string): Promise<string[]> =>
   Array.fromAsync(store.list(prefix), ({ key }) => key);

@@ -53,7 +53,6 @@ export interface Pruning {
   readonly dry_run: boolean;
   /** The removed snapshots. Orphan: no publication names it. */
   readonly snapshots: readonly { readonly name: string; readonly orphan: boolean }[];
-  /** The keys of removed ledger parts. */
   readonly ledger_parts: readonly string[];
   readonly objects: number;
   /** The stored size of all removed objects. */
@@ -97,7 +96,6 @@ interface Folder {
 }
 
 interface Survey {
-  /** The log's newest entry. */
   readonly newest: StoredEntry | null;
   /** Snapshots that the log made the head. */
   readonly published: ReadonlySet<string>;
@@ -230,7 +228,6 @@ function keptPublications(
   );
 }
 
-/** The ledger parts that kept snapshots need. */
 async function partsOfKept(
   store: ObjectStore,
   entries: readonly Publication[],

@@ -107,7 +107,6 @@ export async function requireEmpty(store: ObjectStore): Promise<void> {
   if (error instanceof DamageError) throw error;
 }
 
-/** Whether both name the same snapshot. */
 export const isSame = (a: SnapshotName, b: SnapshotName): boolean =>
   a.session === b.session && a.revision === b.revision;
 

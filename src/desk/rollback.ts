@@ -67,7 +67,6 @@ export async function rollBack(
   return rollbackOf("rolled_back", publication, before, signingOf(keys, "signed"));
 }
 
-/** The result of a rollback. */
 export type Rollback = ReturnType<typeof rollbackOf>;
 
 /** "unchanged": the snapshot is already the head, and nothing was appended. Null: without a key. */

@@ -38,11 +38,9 @@ const indexSchema = index
       z.object({ id: z.string(), base_usd: z.number(), spot_usd: z.number() }),
     ),
   });
-/** The composite index of a snapshot. */
 export type StoredIndex = z.infer<typeof indexSchema>;
 
 const indicesSchema = indices.pick({ indices: true });
-/** The indices of a snapshot. */
 export type StoredIndices = z.infer<typeof indicesSchema>["indices"];
 
 /** What of a snapshot its files are read by. */

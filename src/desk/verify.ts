@@ -150,7 +150,6 @@ class VerifyRun implements Verification {
     return log;
   }
 
-  /** One of the keys signed the entry. */
   async signed(stored: StoredEntry, keys: readonly VerifyKey[]): Promise<void> {
     const { entry } = stored;
     const snapshot = isPublication(entry) ? snapshotText(entry) : null;

@@ -161,7 +161,6 @@ export function printVerification(found: Omit<Verification, "newest">, memory?: 
   if (memory !== undefined) printLine(`${memory} remembers entry ${entries} of the log`);
 }
 
-/** `snapshots rollback`, and its consequences. */
 export function printRollback(done: Rollback): void {
   const { outcome, snapshot, publication, before, signature } = done;
   if (outcome === "unchanged") {
@@ -204,7 +203,6 @@ export function warnOfDepths(keepDays: number, nowMs: number): void {
   }
 }
 
-/** `snapshots copy`. */
 export function printCopying(done: Copying): void {
   const { outcome, from, to, objects, bytes, removed, there, snapshots, head } = done;
   const headText =
@@ -229,7 +227,6 @@ export function printRepair({ from, put_back }: Repair): void {
   put_back.forEach(printLine);
 }
 
-/** `snapshots inputs`. */
 export function printInputs({ snapshot, folder, inputs }: WrittenInputs): void {
   printLine(`Wrote ${counted(inputs.length, "input")} of ${snapshot} to ${folder}`);
   const shown = inputs.map(({ file, name, rows, bytes }) => ({ file, from: name, rows, bytes }));

@@ -5,7 +5,6 @@ import type { Series } from "../market/series.ts";
 import type { Session } from "../market/session.ts";
 import type { GivenLevels } from "./given-levels.ts";
 
-/** The limits of a run. */
 export interface GateLimits {
   /** Percent, in millionths: 50 % is 50,000,000. A move of exactly this size passes. */
   readonly maxMoveMicros: Micros;

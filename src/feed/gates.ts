@@ -45,7 +45,6 @@ const GATES = {
   gap: { find: tooFarAhead, isWhole: true, ifRight: "If the clock is right" },
 } as const satisfies Record<string, Gate>;
 
-/** One of the gates. */
 export type GateName = keyof typeof GATES;
 
 /** The gates in the order of the refusals. */
@@ -92,7 +91,6 @@ export interface Verdict {
   readonly refusals: readonly string[];
   /** What to do, for each gate that refuses. */
   readonly waysOn: readonly string[];
-  /** The gates that refuse. */
   readonly refusing: readonly GateName[];
   /** What `--accept` names although no gate refuses it, one line each. */
   readonly unneeded: readonly string[];

@@ -9,7 +9,6 @@ import { detached } from "./text.ts";
 
 /** The kinds of input that give levels, in reporting order. */
 export const GIVEN_KINDS = ["quotes", "closes"] as const;
-/** One of GIVEN_KINDS. */
 export type GivenKind = (typeof GIVEN_KINDS)[number];
 
 /** A row. Fields that the row leaves out keep their earlier values. */

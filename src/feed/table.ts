@@ -47,7 +47,6 @@ export class Row {
     return this.#rows.where(this.position);
   }
 
-  /** The text of the cell. */
   text(column: string): string {
     return this.#cell(column) ?? "";
   }

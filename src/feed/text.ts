@@ -100,7 +100,6 @@ async function* inLongChunks(chunks: AsyncIterable<Uint8Array>): AsyncIterable<U
  */
 export const detached = (text: string): string => Buffer.from(text).toString();
 
-/** Reads text in chunks. */
 export interface TextReader {
   /** Returns false if nothing more is wanted: the rest cannot be trusted. */
   read(chunk: string): boolean;

@@ -4,9 +4,7 @@ import type { Series } from "../market/series.ts";
 /** By contract id; contracts that left the catalog keep their levels. No series is empty. */
 export type Ledger = ReadonlyMap<string, Series>;
 
-/** The ledger of an empty store. */
 export const EMPTY_LEDGER: Ledger = new Map();
 
-/** The number of levels of all contracts together. */
 export const countLevels = (ledger: Ledger): number =>
   ledger.values().reduce((sum, { levels }) => sum + levels.length, 0);

@@ -3,7 +3,7 @@
  * exits with the class's code. Any other error is a defect and exits with 1.
  */
 
-/** The exit codes. README, "Operating", promises them. */
+/** The exit codes, which docs/reference promises. */
 export const EXIT = {
   done: 0,
   unexpected: 1,
@@ -14,7 +14,6 @@ export const EXIT = {
   damaged: 6,
 } as const;
 
-/** One of EXIT. */
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** The code of an error of Node or the operating system (`ENOSPC`); "" if it has none. */
@@ -27,14 +26,12 @@ export function errorCode(error: unknown): string {
 export const reasonOf = (cause: unknown): string =>
   cause instanceof Error ? cause.message : String(cause);
 
-/** Options of a ChipboardError. */
 interface FailureOptions extends ErrorOptions {
   readonly waitFor?: string;
 }
 
 /** A failure that a person can act on. `details` has one more line for each finding. */
 export abstract class ChipboardError extends Error {
-  /** The command's exit code. */
   abstract readonly exitCode: ExitCode;
   readonly details: readonly string[];
   /** What is not there yet, so that a later try may succeed; null: nothing. */

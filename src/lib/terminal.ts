@@ -26,7 +26,6 @@ export function printNotice(text: string): void {
   process.stderr.write(`${plainLines(text)}\n`);
 }
 
-/** Writes a value as indented JSON to standard output. */
 export function printJson(value: unknown): void {
   printLine(JSON.stringify(value, null, 2));
 }

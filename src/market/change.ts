@@ -21,7 +21,6 @@ export const HORIZONS = {
   "180d": daysBefore(180),
   yoy: sessionYearBefore,
 } as const;
-/** One of HORIZONS. */
 export type Horizon = keyof typeof HORIZONS;
 
 /** (now / then − 1) × 100, to two decimals. `then` is above 0. */
@@ -45,7 +44,6 @@ export const byLargestChange = <T>(
 
 /** The reasons why a contract on the board is not a constituent of the index. */
 export const EXCLUSION_REASONS = ["no_base_level", "break"] as const;
-/** One of EXCLUSION_REASONS. */
 export type ExclusionReason = (typeof EXCLUSION_REASONS)[number];
 
 /**

@@ -66,7 +66,6 @@ export interface WithoutBase {
   readonly reason: ExclusionReason;
 }
 
-/** The parts without base. */
 export const withoutBase = (parts: readonly Part[]): WithoutBase[] =>
   parts.flatMap(({ id, reason }) => (reason === null ? [] : [{ id, reason }]));
 
@@ -107,7 +106,6 @@ export interface Composite {
 
 /** The weights of the constituents: all equal, the caller's, or by the caller's quantities. */
 export const WEIGHTINGS = ["equal", "custom", "quantities"] as const;
-/** One of WEIGHTINGS. */
 export type Weighting = (typeof WEIGHTINGS)[number];
 
 /** Equal weights: any positive number, the same for each. */
@@ -158,7 +156,6 @@ export function composite(
   };
 }
 
-/** The composite index: all constituents have the same weight. */
 export const equalWeighted = (constituents: readonly Constituent[]): Composite =>
   composite(
     constituents,

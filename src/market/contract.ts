@@ -3,7 +3,6 @@ import { dayOf, SESSIONS_PER_DAY, type Day, type Session } from "./session.ts";
 
 /** The boards, in the order of the files. */
 export const BOARDS = ["memory", "semiconductor"] as const;
-/** One of BOARDS. */
 export type Board = (typeof BOARDS)[number];
 
 /** What kind of price a level is. */

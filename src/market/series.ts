@@ -9,7 +9,6 @@ export const BASES = ["reported", "assessed", "estimated"] as const;
 export type Basis = (typeof BASES)[number];
 /** The bases that a board shows: `carried` for a level of an earlier session. */
 export const BOARD_BASES = [...BASES, "carried"] as const;
-/** One of BOARD_BASES. */
 export type BoardBasis = (typeof BOARD_BASES)[number];
 
 /** A level that was given for a session. Most levels have only the first two fields. */
@@ -56,7 +55,6 @@ export interface Break {
   readonly reason: string;
 }
 
-/** One daily close. */
 export interface Close {
   readonly date: Day;
   readonly level: Level;

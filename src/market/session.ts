@@ -20,7 +20,6 @@ export const sessionAt = (ms: number): Session => Math.floor(ms / SESSION_MS);
 /** The first instant of a session, in epoch milliseconds. */
 export const sessionStartMs = (session: Session): number => session * SESSION_MS;
 
-/** The day of a session. */
 export const dayOf = (session: Session): Day => Math.floor(session / SESSIONS_PER_DAY);
 
 /** The session of a daily close: 12:00 UTC of its day. */

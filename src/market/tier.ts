@@ -6,7 +6,6 @@ import { dayOf, SESSIONS_PER_DAY, yearsBefore, type Day, type Session } from "./
 
 /** The tiers, from the one with the least data up. `free` is for callers without a key. */
 export const TIER_NAMES = ["free", "starter", "pro"] as const;
-/** One of TIER_NAMES. */
 export type TierName = (typeof TIER_NAMES)[number];
 
 /** A tier that a key can belong to. */
@@ -52,7 +51,6 @@ export interface Tier {
   readonly index: boolean;
   /** Whether the tier has custom baskets. */
   readonly baskets: boolean;
-  /** The formats of its exports. */
   readonly exports: readonly ("csv" | "xlsx")[];
   /** The formats of the file with all histories. */
   readonly historyFiles: readonly ("csv" | "parquet")[];
@@ -76,7 +74,6 @@ const licensed = (use: string): Pick<Tier, "use" | "license"> => ({
 });
 const INTERNAL_USE = licensed("Internal use only");
 
-/** Every tier by its name. */
 export const TIERS: { readonly [T in TierName]: Tier & { readonly name: T } } = {
   free: {
     name: "free",

@@ -27,7 +27,6 @@ export interface Market {
 
 /** A contract with the level in force; off the boards, with its last level. */
 export interface BoardRecord {
-  /** The session of the view. */
   readonly session: Session;
   /** With its terms at that session. */
   readonly contract: Contract;

@@ -5,7 +5,6 @@ const API = "/api/public/v1";
 const JSON_TYPE = /^application\/(?:problem\+)?json\b/;
 const REQUEST_MS = 30_000;
 
-/** What the API answers. */
 export interface Answer {
   readonly isRefused: boolean;
   /** The address that answered, with its query. */

@@ -1,7 +1,6 @@
 /** The parameters of data routes: what their names mean. query.ts reads the query. */
 import { tiersWhere } from "../market/tier.ts";
 
-/** A parameter of the query. */
 export interface Parameter {
   readonly name: string;
   readonly description: string;

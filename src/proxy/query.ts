@@ -114,7 +114,6 @@ export const fault = (code: FaultCode, name: string, value: string, detail: stri
   detail,
 });
 
-/** The fault of a value that cannot be used. */
 export const invalid = (name: string, value: string, detail: string): Fault =>
   fault("invalid_parameter", name, value, detail);
 

@@ -255,7 +255,6 @@ const DOT_SEGMENT = /^(?:\.|%2e){1,2}$/i;
 /** The path of a route before its id. */
 export const prefixOf = (path: string): string => path.slice(0, -ID.length);
 
-/** Whether the path as sent is exactly the route's. */
 export function isExact(sent: string, path: string): boolean {
   if (!path.endsWith(ID)) return sent === path;
   const prefix = prefixOf(path);

@@ -23,7 +23,6 @@ export interface Content {
   readonly judgements: Manifest["judgements"];
 }
 
-/** A base that has a head. */
 export type PublishedBase = Base & { readonly head: NonNullable<Base["head"]> };
 
 /** The content of the head. Throws ConflictError if the head has no catalog. */

@@ -26,7 +26,6 @@ const READ_LEVELS = { quotes: readQuotes, closes: readCloses };
 /** What was read of one source, and its bytes as gzip. */
 type ReadInput = Omit<InputEntry, "key"> & { readonly stored: Buffer };
 
-/** The input of a run. */
 export interface Inputs {
   /** Null without `--catalog`. `ids` has the place of each id's row, also of faulty rows. */
   readonly catalog: { contracts: readonly Contract[]; ids: ReadonlyMap<string, string> } | null;

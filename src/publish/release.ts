@@ -15,7 +15,6 @@ import type { KeptInput } from "./inputs.ts";
 import { dropped, manifestOf, render, type Sink } from "./rendering.ts";
 import type { Progress, ReleaseOptions } from "./request.ts";
 
-/** The result of a run. */
 export interface PublishResult {
   /** "planned": a dry run that would publish. "unchanged": the head already holds the same. */
   readonly outcome: "published" | "planned" | "unchanged";
@@ -24,7 +23,6 @@ export interface PublishResult {
   /** The publication's number; the head's if it is unchanged; null if the outcome is "planned". */
   readonly publication: number | null;
   readonly manifest: Manifest;
-  /** The records of the Pro board. */
   readonly board: readonly BoardRecord[];
   /** Null without a signing key, or if nothing was appended. */
   readonly signing: Signing | null;
@@ -89,7 +87,6 @@ export async function release(
   return { ...result, manifest, outcome: "published", publication: entry.number, signing };
 }
 
-/** The records of the Pro board. */
 const boardOf = ({ market, session }: Content): BoardRecord[] =>
   recordsOf(tierView(market, FULLEST, session));
 

@@ -47,7 +47,6 @@ export type Sink = (object: NamedObject, bytes: Uint8Array) => Promise<void>;
 /** For a run that does not write. */
 export const dropped: Sink = async () => {};
 
-/** A snapshot that was rendered. */
 export interface Rendering {
   /** `identityOf` all files and parts. Snapshots with the same identity hold the same. */
   readonly identity: string;

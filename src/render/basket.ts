@@ -49,7 +49,6 @@ export interface BasketFile {
   readonly contracts: ReadonlyMap<string, Part>;
 }
 
-/** The file's text. */
 export function renderBasketFile(envelope: Envelope, parts: readonly Part[]): string {
   const file: Body<typeof basketFileSchema> = {
     ...envelopeFields(envelope),

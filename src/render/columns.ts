@@ -260,5 +260,4 @@ export const SHEET_NAMES: { readonly [B in Board]: string } = {
   semiconductor: "Semiconductor",
 };
 
-/** The columns of a sheet, in the order of the CSV. */
 export const WORKBOOK_COLUMNS: readonly Column[] = COLUMNS.filter(({ onlyCsv }) => !onlyCsv);

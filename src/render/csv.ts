@@ -19,7 +19,6 @@ export function renderCsv(view: TierView): string {
   return csvText([header, ...rows]);
 }
 
-/** Rows as the text of a file. */
 export const csvText = (rows: readonly (readonly (string | null)[])[]): string =>
   stringify(rows as string[][], { record_delimiter: "windows", quoted_match: LINE_BREAK });
 

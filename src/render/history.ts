@@ -78,7 +78,6 @@ const COLUMNS: readonly Column[] = [
 /** What the feed gave: neither a close nor a level of these files is carried. */
 const basisOf = ({ basis = "reported" }: Level): Basis => basis;
 
-/** The histories as CSV. */
 export const historyCsv = (view: TierView, catalog: readonly Contract[]): Generator<Piece> =>
   csvByContract(
     COLUMNS.map(({ name }) => name).join(","),

@@ -12,7 +12,6 @@ import { CHAINED_METHOD } from "../market/chained.ts";
 import { COMPOSITE } from "../market/indices.ts";
 import { BOARD_BASES } from "../market/series.ts";
 
-/** The name of a basket. */
 export const BASKET = "basket";
 
 /** The object that is written where a schema describes the answer. */
@@ -43,7 +42,6 @@ const columnFields: object = Object.fromEntries(
 );
 const latestBreak = breakSchema.nullable().describe("The latest break; null: none.");
 
-/** A record of a board. */
 export const contractRecord = z.object({ ...columnFields, break: latestBreak });
 
 /** `/prices`. */

@@ -4,7 +4,6 @@ import { readdirSync, readFileSync } from "node:fs";
 /** The text of a file of this folder. */
 export const siteFile = (name: string): string => siteBytes(name).toString();
 
-/** The bytes of a file of this folder. */
 export const siteBytes = (name: string): Buffer => readFileSync(new URL(name, import.meta.url));
 
 const ASSET = /\.(?:css|js|png|svg)$/;

@@ -10,7 +10,6 @@ import { sha256Hex } from "./digest.ts";
 import type { FileEntry } from "./manifest.ts";
 import type { ObjectPart } from "../store/object-store.ts";
 
-/** A piece of a file. */
 export interface Piece {
   /** The contract whose rows these are; null: no part of the file's entry. */
   readonly id: string | null;
@@ -61,7 +60,6 @@ export async function codedForm(pieces: Iterable<Piece>): Promise<{
   return { bytes: Buffer.concat([...codes, trailer]), plain, parts };
 }
 
-/** The coded form of bytes. */
 export const coded = async (bytes: Uint8Array): Promise<Buffer> =>
   (await codedForm([{ id: null, bytes }])).bytes;
 
@@ -110,7 +108,6 @@ export interface Part {
   readonly sha256: string;
 }
 
-/** The parts of a file, in its order. */
 export const partsOf = ({ bytes, gzip, parts = [] }: FileEntry): Part[] =>
   parts.map(({ id, at, gzip_at: codedAt, sha256 }, place) => {
     const end = { at: bytes, gzip_at: (gzip?.bytes ?? 0) - TRAILER_BYTES };

@@ -16,7 +16,6 @@ export const judgementSchema = z.object({
   by: z.string().nullable(),
   why: z.string().nullable(),
 });
-/** A judgement as `parseManifest` reads it. */
 export type Judgement = z.infer<typeof judgementSchema>;
 
 type Words = (measured: Judgement["measured"], limit: Judgement["limit"]) => string;

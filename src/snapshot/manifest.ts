@@ -149,7 +149,6 @@ export function identityOf(
   return sha256Hex(lines.sort().join(""));
 }
 
-/** The bytes of manifest.json. */
 export const renderManifest = (manifest: Manifest): Buffer =>
   Buffer.from(`${JSON.stringify(manifest, null, 1)}\n`);
 

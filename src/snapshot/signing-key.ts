@@ -11,21 +11,17 @@ import {
 import { InputError } from "../lib/errors.ts";
 import { sha256Hex } from "./digest.ts";
 
-/** A public key and its fingerprint. */
 export interface VerifyKey {
   readonly key: KeyObject;
   /** SHA-256 (hex) of the key's SubjectPublicKeyInfo in DER. */
   readonly fingerprint: string;
 }
 
-/** A private key with its public key. */
 export interface SigningKey {
-  /** The private key. */
   readonly key: KeyObject;
   readonly verifyKey: VerifyKey;
 }
 
-/** Makes a new key pair in PEM. */
 export function newKeyPair(): { privatePem: string; publicPem: string; fingerprint: string } {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
   return {

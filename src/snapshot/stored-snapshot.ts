@@ -99,7 +99,6 @@ export async function readFile(
   return { bytes: plain === null ? await inflated(bytes, entry.bytes, where) : bytes, where };
 }
 
-/** An object as a manifest names it. */
 export interface NamedObject {
   readonly key: string;
   readonly bytes: number;

@@ -11,13 +11,15 @@
  * that look something up throw DamageError if an item is not a record; they pass on what the driver
  * throws.
  */
+import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Storage } from "unstorage";
 import { z } from "zod";
 import { DAY_MS } from "../lib/clock.ts";
-import { DamageError, UnreachableError } from "../lib/errors.ts";
+import { DamageError, InputError, UnreachableError } from "../lib/errors.ts";
 import { KEY_TIER_NAMES } from "../market/tier.ts";
 import type { Item, StateDriver } from "./driver.ts";
+import { quoted } from "./keys.ts";
 
 const READ_AT_ONCE = 1_000;
 const ATTEMPTS = 100;
@@ -42,10 +44,8 @@ const accountRecord = z.object({
   /** SHA-256 of every key the account ever had, oldest first. */
   keys: z.array(sha256),
 });
-/** An account as stored. */
 export type AccountRecord = z.infer<typeof accountRecord>;
 
-/** A key's item. */
 const keyRecord = z.object({
   key_id: z.string(),
   sha256,
@@ -64,14 +64,12 @@ const keyRecord = z.object({
 /** A key as stored. The text of the key is not stored. */
 export type KeyRecord = z.infer<typeof keyRecord>;
 
-/** A KEYID's item: the key that it belongs to. */
 const keyIdRecord = z.object({ sha256 });
 
 /** The name of an account's item; with `:` and its id, of what stays of a removed one. */
 export const accountItem = (name: string): string => `accounts:${name}`;
 /** The name of the item of the key with this SHA-256 (hex). */
 export const keyItem = (hash: string): string => `keys:${hash}`;
-/** The name of a KEYID's item. */
 export const keyIdItem = (keyId: string): string => `key-ids:${keyId}`;
 
 /** When the account's trial lapses (epoch milliseconds); infinity without a trial. */
@@ -84,22 +82,43 @@ export function voidAtMs(key: KeyRecord): number {
   return key.expires_at === null ? Infinity : Date.parse(key.expires_at);
 }
 
+/** The key. Throws InputError, which says why, if it is void at `nowMs` (epoch milliseconds). */
+export function requireStanding(key: KeyRecord, nowMs: number): KeyRecord {
+  const { key_id, revoked_at, replaced_by: by, expires_at } = key;
+  if (nowMs < voidAtMs(key)) return key;
+  const ended = by === null ? `ended at ${expires_at}` : `is rotated out: ${by} replaces it`;
+  throw new InputError(
+    `Key ${quoted(key_id)} ${revoked_at === null ? ended : "is revoked for good"}`,
+  );
+}
+
+/** An account to add. `trialDays` null: no trial. */
+export type Addition = Pick<AccountRecord, "name" | "tier" | "note"> & { trialDays: number | null };
+
+/** The account, which is added at the instant `created_at`. */
+export function newAccount({ trialDays, ...given }: Addition, created_at: string): AccountRecord {
+  const trial = trialFrom(created_at, trialDays);
+  const none = { removed_at: null, suspended: false, keys: [] };
+  return { id: randomUUID(), created_at, trial, ...given, ...none };
+}
+
+/** A trial of so many days from an instant on; null: none. */
+export const trialFrom = (started_at: string, days: number | null): AccountRecord["trial"] =>
+  days === null ? null : { started_at, days };
+
 /** The names that accounts can have: in words, and as a test. */
 export const accountName = {
   expected: '1 to 63 of a-z, 0-9, ".", "_", "-", starting with a letter or digit',
   parse: (text: string) => (ACCOUNT_NAME.test(text) ? text : undefined),
 };
 
-/** The account of this name, or null. */
 export const findAccount = async (storage: Storage, name: string): Promise<AccountRecord | null> =>
   // The state never sees a text that cannot be a name: it gives ":" and "/" a meaning.
   ACCOUNT_NAME.test(name) ? find(storage, accountRecord, accountItem(name)) : null;
 
-/** The key with this SHA-256 (hex), or null. */
 export const findKey = (storage: Storage, sha256: string): Promise<KeyRecord | null> =>
   find(storage, keyRecord, keyItem(sha256));
 
-/** The key with this KEYID, or null. */
 export async function findKeyById(storage: Storage, keyId: string): Promise<KeyRecord | null> {
   const found = await find(storage, keyIdRecord, keyIdItem(keyId));
   return found === null ? null : findKey(storage, found.sha256);
@@ -111,7 +130,6 @@ export function keysOf(storage: Storage, accounts: readonly AccountRecord[]): Pr
   return readAll(storage, keyRecord, items);
 }
 
-/** The accounts of these names. */
 export const accountsNamed = (storage: Storage, names: readonly string[]) =>
   readAll(storage, accountRecord, names.map(accountItem));
 

@@ -8,7 +8,6 @@ import { UnreachableError } from "../lib/errors.ts";
  */
 export type StatePurpose = "use" | "create" | "fill" | "serve";
 
-/** A count in the state with its number. */
 export interface StoredCount extends CountName {
   readonly used: number;
 }
@@ -18,7 +17,6 @@ export interface KeptCount extends StoredCount {
   readonly keptMs: number;
 }
 
-/** All that a state holds. */
 export interface StateContent {
   /** The registry's items (see accounts.ts) as stored, by name. */
   readonly items: readonly Item<string>[];
@@ -26,7 +24,6 @@ export interface StateContent {
   readonly counts: readonly StoredCount[];
 }
 
-/** An item of the registry: its name and its JSON. */
 export type Item<J extends string | null> = readonly [name: string, json: J];
 
 /**
@@ -36,7 +33,6 @@ export type Item<J extends string | null> = readonly [name: string, json: J];
  */
 export type Subject = `account:${string}` | `address:${string}` | `key:${string}`;
 
-/** A count in the state. */
 export interface CountName {
   readonly subject: Subject;
   /** `2026-11`. */

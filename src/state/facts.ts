@@ -41,7 +41,6 @@ export function addressSubject(secret: string, address: string, atMs: number): S
 export const seenIn = (storage: Storage): Promise<SeenEntry | null> =>
   find(storage, seenEntry, SEEN_ITEM);
 
-/** See LogMemory. */
 export const see = (state: StateDriver, entry: SeenEntry): Promise<SeenEntry> =>
   change(state, async (write) => {
     const newer = newerSeen(await seenIn(state.storage), entry);

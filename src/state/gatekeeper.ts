@@ -55,7 +55,6 @@ export class Gatekeeper implements LogMemory, Reachability {
     return seenIn(this.#driver.storage).catch(this.#throwExplained);
   }
 
-  /** See LogMemory. */
   see(entry: SeenEntry): Promise<SeenEntry> {
     return see(this.#driver, entry).catch(this.#throwExplained);
   }

@@ -26,7 +26,6 @@ export function createKey(secret: Uint8Array = randomBytes(32)): string {
   return body + checkOf(body);
 }
 
-/** The token of a new link. */
 export const createLinkToken = (): string => LINK_PREFIX + secretText(randomBytes(32));
 
 /** Whether a text of any length has the form of a key and a correct check. */

@@ -5,7 +5,6 @@
  * does not allow a RefusedError (3), a damaged record a DamageError (6). If the state does not answer,
  * the database's error passes (see StateDriver).
  */
-import { randomUUID } from "node:crypto";
 import type { Storage } from "unstorage";
 import { instantText, type Clock } from "../lib/clock.ts";
 import { ConflictError, InputError, RefusedError } from "../lib/errors.ts";
@@ -22,8 +21,12 @@ import {
   keyIdItem,
   keyItem,
   keysOf,
+  newAccount,
+  requireStanding,
+  trialFrom,
   voidAtMs,
   type AccountRecord,
+  type Addition,
   type KeyRecord,
   type Write,
 } from "./accounts.ts";
@@ -41,16 +44,14 @@ import {
   type KeyView,
 } from "./views.ts";
 
-/** An account to add. `trialDays` null: no trial. */
-export type Addition = Pick<AccountRecord, "name" | "tier" | "note"> & { trialDays: number | null };
-
-/** A change of an account. Missing fields stay as they are. A tier without trial days ends a trial. */
+/**
+ * A change of an account. Missing fields stay as they are. Trial days begin a trial now; a tier without
+ * them ends one. The note "" removes the note.
+ */
 interface AccountChange {
   readonly tier?: KeyTierName | undefined;
-  /** A trial that begins now. */
   readonly trialDays?: number | undefined;
   readonly suspended?: boolean | undefined;
-  /** "" removes the note. */
   readonly note?: string | undefined;
 }
 
@@ -89,21 +90,17 @@ export class Registry {
     return change(this.#state, async (write) => {
       const names = wanted.map(({ name }) => name);
       accept(new Set((await accountsNamed(this.#storage, names)).map(({ name }) => name)));
-      return wanted.map(({ name, tier, trialDays, note }) => {
-        const trial = trialDays === null ? null : { started_at: this.#now(), days: trialDays };
-        const created = { id: randomUUID(), created_at: this.#now(), removed_at: null };
-        const account = { ...created, name, tier, trial, suspended: false, note, keys: [] };
-        return this.#view(write(accountItem(name), account));
-      });
+      return wanted.map((addition) =>
+        this.#view(write(accountItem(addition.name), newAccount(addition, this.#now()))),
+      );
     });
   }
 
-  /** All accounts, by name. */
   async accounts(): Promise<AccountView[]> {
     return (await this.#named()).map(this.#view);
   }
 
-  /** The account of this name. Throws InputError if there is none. */
+  /** Throws InputError if there is no such account. */
   async account(name: string): Promise<AccountView> {
     return this.#view(await this.#account(name));
   }
@@ -117,10 +114,8 @@ export class Registry {
       const account = await this.#account(name);
       const tier = wanted.tier ?? account.tier;
       if (wanted.tier !== undefined) await this.#requireAllowed(account, tier, 0);
-      let trial = wanted.tier === undefined ? account.trial : null;
-      if (wanted.trialDays !== undefined) {
-        trial = { started_at: this.#now(), days: wanted.trialDays };
-      }
+      const kept = wanted.tier === undefined ? account.trial : null;
+      const trial = trialFrom(this.#now(), wanted.trialDays ?? null) ?? kept;
       const suspended = wanted.suspended ?? account.suspended;
       const note = wanted.note === "" ? null : (wanted.note ?? account.note);
       return this.#view(write(accountItem(name), { ...account, tier, trial, suspended, note }));
@@ -162,9 +157,8 @@ export class Registry {
   }
 
   /** The keys of one account, oldest first; without a name, the keys of all accounts, by account. */
-  async keys(accountName?: string) {
-    const held = await keysOf(this.#storage, await this.#named(accountName));
-    const keys = held.filter(({ path }) => path === null);
+  async keys(name?: string) {
+    const keys = await this.#held(await this.#named(name), "key");
     return keysWithUse(this.#state, keys, this.#clock.now());
   }
 
@@ -179,13 +173,11 @@ export class Registry {
   }
 
   /** The links of one account, oldest first; without a name, the links of all accounts, by account. */
-  async links(accountName?: string) {
-    const held = await keysOf(this.#storage, await this.#named(accountName));
-    const links = held.filter(({ path }) => path !== null);
+  async links(name?: string) {
+    const links = await this.#held(await this.#named(name), "link");
     return links.map((link) => linkView(link, this.#clock.now()));
   }
 
-  /** Revokes a link at once and for good; a second time changes nothing. */
   async revokeLink(linkId: string) {
     return linkView(await this.#revoke(linkId, "link"), this.#clock.now());
   }
@@ -193,14 +185,14 @@ export class Registry {
   /** Suspends or resumes a key; a second time changes nothing. Throws InputError for a void key. */
   async suspendKey(keyId: string, suspended: boolean): Promise<KeyView> {
     return change(this.#state, async (write) => {
-      const key = this.#standing(await this.#findKey(keyId));
-      return this.#keyView(write(keyItem(key.sha256), { ...key, suspended }));
+      const key = requireStanding(await this.#findKey(keyId), this.#clock.now());
+      return keyView(write(keyItem(key.sha256), { ...key, suspended }), this.#clock.now());
     });
   }
 
   /** Revokes a key at once and for good; a second time changes nothing. */
   async revokeKey(keyId: string): Promise<KeyView> {
-    return this.#keyView(await this.#revoke(keyId));
+    return keyView(await this.#revoke(keyId, "key"), this.#clock.now());
   }
 
   /**
@@ -209,15 +201,11 @@ export class Registry {
    */
   async rotateKey(keyId: string, overlapMs: number) {
     return change(this.#state, async (write) => {
-      const old = this.#standing(await this.#findKey(keyId));
-      if (old.replaced_by !== null) {
-        throw new InputError(
-          `Key ${quoted(keyId)} is rotated already: ${old.replaced_by} replaces it`,
-        );
-      }
-      if (old.suspended) {
-        throw new InputError(`Key ${quoted(keyId)} is suspended: resume it before rotating it`);
-      }
+      const old = requireStanding(await this.#findKey(keyId), this.#clock.now());
+      const { replaced_by: by, suspended } = old;
+      const rotated = by === null ? null : `is rotated already: ${by} replaces it`;
+      const fault = rotated ?? (suspended ? "is suspended: resume it before rotating it" : null);
+      if (fault !== null) throw new InputError(`Key ${quoted(keyId)} ${fault}`);
       const made = await this.#addKey(write, await this.#account(old.account), old);
       const until = instantText(Math.min(this.#clock.now() + overlapMs, voidAtMs(old)));
       write(keyItem(old.sha256), { ...old, expires_at: until, replaced_by: made.key_id });
@@ -244,7 +232,6 @@ export class Registry {
     return callsOf(this.#state, asked, months, by === "key", nowMs);
   }
 
-  /** The named account; without a name, all accounts, by name. */
   async #named(name?: string): Promise<AccountRecord[]> {
     return name === undefined ? allAccounts(this.#storage) : [await this.#account(name)];
   }
@@ -255,6 +242,12 @@ export class Registry {
     return account;
   }
 
+  /** What the accounts hold, but not both keys and links: no rule is about both. */
+  async #held(accounts: readonly AccountRecord[], kind: "key" | "link"): Promise<KeyRecord[]> {
+    const all = await keysOf(this.#storage, accounts);
+    return all.filter(({ path }) => (path === null) === (kind === "key"));
+  }
+
   async #findKey(keyId: string, kind: "key" | "link" = "key"): Promise<KeyRecord> {
     requireKeyId(keyId, kind);
     const key = await findKeyById(this.#storage, keyId);
@@ -263,7 +256,7 @@ export class Registry {
     throw new InputError(`${noun} ${quoted(keyId)}: there is no such ${kind}`);
   }
 
-  #revoke(keyId: string, kind?: "link"): Promise<KeyRecord> {
+  #revoke(keyId: string, kind: "key" | "link"): Promise<KeyRecord> {
     return change(this.#state, async (write) => {
       const key = await this.#findKey(keyId, kind);
       return write(keyItem(key.sha256), { ...key, revoked_at: key.revoked_at ?? this.#now() });
@@ -272,7 +265,7 @@ export class Registry {
 
   /** Throws RefusedError unless the tier allows `more` keys. Void or rotated ones do not count. */
   async #requireAllowed(account: AccountRecord, tier: KeyTierName, more: 0 | 1): Promise<void> {
-    const keys = (await keysOf(this.#storage, [account])).filter(({ path }) => path === null);
+    const keys = await this.#held([account], "key");
     const held = keys.filter((key) => !key.replaced_by && voidAtMs(key) > this.#clock.now()).length;
     const allowed = TIERS[tier].keysPerAccount;
     if (held + more <= allowed) return;
@@ -300,19 +293,7 @@ export class Registry {
     return { key, ...made };
   }
 
-  #standing(key: KeyRecord): KeyRecord {
-    if (key.revoked_at !== null)
-      throw new InputError(`Key ${quoted(key.key_id)} is revoked for good`);
-    if (this.#clock.now() < voidAtMs(key)) return key;
-    const { replaced_by: by, expires_at } = key;
-    const why = by === null ? `ended at ${expires_at}` : `is rotated out: ${by} replaces it`;
-    throw new InputError(`Key ${quoted(key.key_id)} ${why}`);
-  }
-
   readonly #view = (account: AccountRecord): AccountView => accountView(account, this.#clock.now());
-
-  readonly #keyView = (key: KeyRecord): KeyView => keyView(key, this.#clock.now());
-
   #now(): string {
     return instantText(this.#clock.now());
   }

@@ -20,7 +20,6 @@ const REMEMBERED_KEYS = 100_000;
 const REMEMBERED_MISSES = 10_000;
 const GRACE_MS = HOUR_MS;
 
-/** The account that a key belongs to. */
 interface KeyHolder {
   readonly account: string;
   readonly tier: KeyTierName;

@@ -24,7 +24,6 @@ export function accountView(account: AccountRecord, nowMs: number) {
   };
   return { account_id, name, tier, trial, suspended, created_at, note };
 }
-/** See accountView. */
 export type AccountView = ReturnType<typeof accountView>;
 
 /** A key without its hash: a list needs only the KEYID. */
@@ -32,7 +31,6 @@ export function keyView(key: KeyRecord, nowMs: number) {
   const { sha256: _hash, path: _path, ...shown } = key;
   return { ...shown, status: keyStatus(key, nowMs) };
 }
-/** See keyView. */
 export type KeyView = ReturnType<typeof keyView>;
 
 /** A link: what it reads, for whom, and whether it still does. */

@@ -1,4 +1,3 @@
-/** The source of a stream's bytes. */
 interface ByteSource {
   /** The next piece; null at the end. If it throws, the stream fails with that error. */
   read(): Promise<Uint8Array | null>;

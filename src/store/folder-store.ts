@@ -31,7 +31,6 @@ const MAX_AT_ONCE = 32;
 /** A prune can remove a folder before it is used, but not again and again. */
 const MAX_ATTEMPTS = 10;
 
-/** The driver for a folder. */
 export class FolderStore implements ObjectStore {
   readonly location: string;
   /** The store in messages. */

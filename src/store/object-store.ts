@@ -6,7 +6,6 @@
  */
 import { DamageError } from "../lib/errors.ts";
 
-/** An object without its bytes. */
 export interface StoredObject {
   readonly key: string;
   readonly sizeBytes: number;

@@ -28,7 +28,6 @@ export const TAKEN = "taken/";
 /** The highest revision that a key can name. */
 export const REVISION_MAX = 999_999_999;
 
-/** The name of a snapshot: a session and a revision. */
 export interface SnapshotName {
   readonly session: Session;
   /** 1 or more. Of two revisions of a session, the higher one is newer. */
@@ -64,10 +63,8 @@ function parseSnapshotName(text: string): SnapshotName | null {
   return revision === null ? null : { session, revision };
 }
 
-/** The folder of all revisions of a session. */
 export const sessionFolder = (session: Session): string => `${SESSIONS}${sessionKey(session)}/`;
 
-/** The folder of a snapshot. */
 export const snapshotFolder = (name: SnapshotName): string => `${SESSIONS}${snapshotText(name)}/`;
 
 /** The file at `path` (see FILES) of a snapshot. */

@@ -3,7 +3,6 @@ import { ChipboardError, errorCode, UnreachableError } from "../lib/errors.ts";
 /** The operation that failed, as in the message. */
 export type S3Verb = "read" | "write" | "list" | "remove";
 
-/** The place that the message names. */
 export interface S3Place {
   readonly location: string;
   /** What named the location on the command line. */

@@ -50,7 +50,6 @@ export function parseLinkPath(text: string, nowMs: number): string {
   return path;
 }
 
-/** The address of a link. */
 export const linkAddress = (token: string, path: string): string =>
   `/l/${token}${extensionOf(targetOf(path))}`;
 

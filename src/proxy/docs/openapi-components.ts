@@ -73,7 +73,6 @@ export function componentSchemas(): Json {
 /** A request that was sent, with what it got. */
 export type Example = (typeof examples)[number];
 
-/** The recorded 200s of this path. */
 export function recordedAt(path: string): Example[] {
   const target = new RegExp(`^GET ${path.replace("{id}", "[^/?]+")}(?:\\?|$)`);
   return examples.filter(({ request, status }) => status === 200 && target.test(request));

@@ -103,7 +103,6 @@ export const TIER_GROUPS: readonly (readonly [name: string, rows: readonly TierR
   ["Terms", [USE]],
 ];
 
-/** TIER_ROWS as a table in Markdown. */
 export const tierTable = (): string =>
   tableByTier(
     TIER_ROWS.map(({ label, addresses = [], text }) => [
@@ -121,12 +120,10 @@ export const tableByTier = (
     rows.map(([label, text]) => [label, ...TIER_NAMES.map((name) => plainCell(text(TIERS[name])))]),
   );
 
-/** A table in Markdown. */
 export const markdownTable = (
   header: readonly string[],
   rows: readonly (readonly string[])[],
 ): string =>
   [header, header.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 
-/** Plain text in a cell of a table in Markdown. */
 export const plainCell = (text: string): string => text.replaceAll(/[|<*\\]/g, String.raw`\$&`);

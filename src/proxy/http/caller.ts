@@ -27,7 +27,6 @@ export interface Caller {
 /** Why a key is refused; the problem has the same code. */
 export type Refusal = Extract<KeyVerdict, { ok: false }>["code"];
 
-/** A caller that is admitted, with a key or without. */
 export type AdmittedCaller = Caller & Reader;
 
 export const isAdmitted = (caller: Caller): caller is AdmittedCaller => caller.refusal === null;

@@ -162,7 +162,6 @@ function quotaExceeded(caller: AdmittedCaller, nowMs: number): Denial {
   );
 }
 
-/** The answer of /usage. */
 export function usageReply(caller: AdmittedCaller, used: number, nowMs: number): Reply {
   const limit = caller.tier.callsPerMonth;
   const body = {

@@ -70,10 +70,8 @@ export function createLogger(
 /** Anybody can cause problems and must not fill the disk with lines about them. */
 const PROBLEM_LINES_PER_SECOND = 50;
 
-/** The level of one line. */
 type LineLevel = Exclude<LogLevel, "silent">;
 
-/** What a line about a request says. */
 interface RequestLine {
   readonly method: string | undefined;
   /** The route's path template, never the path sent. */

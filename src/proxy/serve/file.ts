@@ -55,7 +55,6 @@ export const snapshotEntity = (
     },
   });
 
-/** What a file is, and whose. */
 export interface FileDescription {
   readonly stamp: SnapshotStamp;
   /** JSON: a payload, which has the delay in its bytes. */

@@ -159,7 +159,6 @@ function chooseHeld(entries: readonly FileEntry[], budgetBytes: number): Map<str
   return held;
 }
 
-/** The size of what the file is stored as. */
 export const storedBytes = ({ bytes, gzip, stored }: FileEntry): number =>
   (stored === "gzip" ? 0 : bytes) + (gzip?.bytes ?? 0);
 

@@ -9,7 +9,6 @@ import {
 } from "../../market/session.ts";
 import { escaped, grouped, instantHtml } from "../../site/text.js";
 
-/** A contract's identifier. */
 export const idHtml = (id: string): string => `<code>${escaped(id)}</code>`;
 
 /** A level as published, with at least two decimals, so that a column lines up. */

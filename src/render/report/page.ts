@@ -33,7 +33,6 @@ import { REPORT_SCRIPT, REPORT_STYLE } from "./style.ts";
 /** What the files of a snapshot are rendered from. */
 export interface ReportInput {
   readonly market: Market;
-  /** The snapshot's session. */
   readonly head: Session;
   /** Credit line of every payload. */
   readonly attribution: string;
@@ -41,7 +40,6 @@ export interface ReportInput {
   readonly corrections: readonly Correction[];
   /** What the run let through, held or changed, for the report. */
   readonly judgements: readonly Judgement[];
-  /** The name and version of the program, for the report. */
   readonly program: { readonly name: string; readonly version: string };
 }
 

@@ -59,7 +59,6 @@ const pruneSchema = z.strictObject({
 /** "From `at` on, no run may need these." */
 export type PruneEntry = z.infer<typeof pruneSchema>;
 
-/** Any entry of the log. */
 export type Entry = Publication | PruneEntry;
 
 const entrySchema = z.discriminatedUnion("action", [publicationSchema, pruneSchema]);
@@ -79,7 +78,6 @@ export const whatOf = ({
 }: Pick<Publication, "action" | "reason">): "publish" | "revise" | "rollback" =>
   action === "rollback" ? "rollback" : reason === null ? "publish" : "revise";
 
-/** An entry as it was read. */
 export interface StoredEntry {
   readonly entry: Entry;
   readonly bytes: Buffer;

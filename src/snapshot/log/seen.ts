@@ -17,7 +17,6 @@ export const seenEntry = z.strictObject({ number: z.int().positive(), sha256: sh
 
 const SIZE_BYTES_MAX = 1_000;
 
-/** See seenEntry. */
 export type SeenEntry = z.infer<typeof seenEntry>;
 
 /** The memory of a state. Its methods reject if the state does not answer. */

@@ -31,7 +31,6 @@ export const NO_KEYS: LogKeys = { signingKey: null, verifyKeys: null };
 /** How a run signs the log. "planned": a dry run. */
 export interface Signing {
   readonly outcome: "signed" | "planned";
-  /** The public key's fingerprint. */
   readonly fingerprint: string;
 }
 

@@ -100,7 +100,6 @@ export async function* readLogBackwards(
 export const readLog = async (store: ObjectStore): Promise<StoredEntry[]> =>
   (await Array.fromAsync(readLogBackwards(store))).reverse();
 
-/** The end of the log. */
 export interface LogEnd {
   /** Null: the log is empty. */
   readonly newest: StoredEntry | null;

@@ -23,7 +23,6 @@ import { NoStateError, type CountName, type StatePurpose } from "../driver.ts";
 const PREFIX = "chipboard";
 /** The key of Redis that holds an item of the registry, or anything else of this name. */
 export const keyOf = (name: string): string => `${PREFIX}:${name}`;
-/** The key of a count. */
 export const callsKey = ({ month, subject }: CountName): string =>
   keyOf(`calls:${month}:${subject}`);
 export const FORMAT_KEY = keyOf("format");

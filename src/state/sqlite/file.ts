@@ -29,7 +29,6 @@ const SCHEMA = `
   PRAGMA user_version = ${FORMAT};
 `;
 
-/** The path of the state's file in `folder`. */
 export const stateFilePath = (folder: string): string => join(folder, "chipboard.sqlite");
 
 /** Creates a missing file, readable by its owner only, and a missing folder. */

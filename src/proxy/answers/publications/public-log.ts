@@ -36,7 +36,6 @@ export interface PublicLogOptions extends Pick<DataSources, "live" | "log" | "po
 interface View {
   /** The publishes and rollbacks, oldest first; the last one is served. */
   readonly publications: readonly Publication[];
-  /** The number of the newest entry. */
   readonly newest: number;
   /** The time of the newest entry (epoch milliseconds). */
   readonly changedMs: number;

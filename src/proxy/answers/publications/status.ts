@@ -15,9 +15,7 @@ export interface StatusContent {
   readonly graceMs: number;
 }
 
-/** The body of `/status.json`. */
 export type Status = z.infer<typeof status>;
-/** What became of a session. */
 export type SessionStatus = Status["sessions"][number];
 
 /** The status at `nowMs`. It changes only with the publications and with `statusTickMs`. */
