@@ -56,8 +56,6 @@ const COLUMNS = [
 const OF_HISTORY = ["line", "quarter"];
 
 /**
- * Both boards in one table.
- *
  * @param {Board} board
  * @param {boolean} hasHistory whether the table has the columns of 90 days
  */
@@ -75,7 +73,7 @@ function contractHtml({ id, name, ticker, break: latest }) {
   const mark =
     latest === null
       ? ""
-      : ` <span class="tag">break ${escaped(latest.session_utc.slice(0, 10))}</span>`;
+      : ` <span class="tag" title="${escaped(latest.reason)}">break ${escaped(latest.session_utc.slice(0, 10))}</span>`;
   return `<a href="contracts/${encodeURIComponent(id)}">${foreign(name)}</a> <small>${foreign(ticker)}${mark}</small>`;
 }
 
@@ -99,8 +97,9 @@ const SESSION_MS = 12 * 3_600_000;
 export function sessionLine(board) {
   const { session_utc, next_session_utc, delayed_sessions } = board;
   const behind = (Date.parse(next_session_utc) - Date.parse(session_utc)) / SESSION_MS - 1;
-  const next = delayed_sessions > behind ? "was due" : "is due";
-  return placeLine(board, behind, ` The next session ${next} ${instantHtml(next_session_utc)}.`);
+  const due = delayed_sessions > behind ? "was due" : "is due";
+  const next = behind === 0 ? "next session" : "next one appears with the next publication, which";
+  return placeLine(board, behind, ` The ${next} ${due} ${instantHtml(next_session_utc)}.`);
 }
 
 /**
