@@ -9,6 +9,7 @@
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { cacheOf } from "../lib/caches.ts";
+import { DAY_MS } from "../lib/clock.ts";
 import type { CountName, CountReply, CountRequest, StateDriver, Subject } from "./driver.ts";
 import { forgetAtMs, monthOf } from "./month.ts";
 import type { Reachability } from "./verdicts.ts";
@@ -62,6 +63,8 @@ export class Counts {
   /** Counts to write although nobody waits: they have calls to add, or the state may hold less. */
   readonly #unwritten = new Map<string, Count>();
   readonly #waiting = new Map<string, Item>();
+  /** The keys of which this day's use is noted. */
+  #noted = { day: 0, keys: new Set<string>() };
   /** The batch that has no reply yet. The next one is sent after the reply. */
   #batch: Batch | null = null;
   #batchNumber = 0;
@@ -89,22 +92,32 @@ export class Counts {
     atMs: number,
     keyId: string | null = null,
   ): Promise<TakeResult> {
-    const count = this.#count(subject, atMs);
-    const counts: Item["counts"] =
-      keyId === null ? [count] : [count, this.#count(`key:${keyId}`, atMs)];
-    if (this.#state.trouble !== null) return this.#takeHere(counts, limit);
-    if (limit !== null && count.known >= limit) return { granted: false, used: count.known };
-    const id = itemIdOf(counts, limit);
-    const item = this.#waiting.get(id) ?? itemOf(counts, limit);
-    this.#waiting.set(id, item);
-    void this.flush();
+    // A key has one account. Most calls join others of their key, whose counts are found once.
+    const id = `${monthOf(atMs)} ${keyId ?? subject} ${limit}`;
+    let item = this.#waiting.get(id);
+    if (item === undefined) {
+      const count = this.#count(subject, atMs);
+      const ofKey = keyId === null ? [] : [this.#count(`key:${keyId}`, atMs)];
+      item = itemOf([count, ...ofKey], limit);
+      if (this.#state.trouble !== null) return this.#takeHere(item.counts, limit);
+      if (limit !== null && count.known >= limit) return { granted: false, used: count.known };
+      this.#waiting.set(id, item);
+      void this.flush();
+    }
+    const { takers } = item;
     return new Promise((resolve) => {
-      item.takers.push(resolve);
+      takers.push(resolve);
     });
   }
 
   /** Notes that the key was used on the day UTC of `atMs`: with the next batch, once a day. */
   noteUse(keyId: string, atMs: number): void {
+    const today = Math.floor(atMs / DAY_MS);
+    if (today !== this.#noted.day || this.#noted.keys.size === REMEMBERED_COUNTS) {
+      this.#noted = { day: today, keys: new Set() };
+    }
+    if (this.#noted.keys.has(keyId)) return;
+    this.#noted.keys.add(keyId);
     const count = this.#count(`key:${keyId}:day`, atMs);
     const day = new Date(atMs).getUTCDate();
     if (count.known >= day) return;
@@ -189,8 +202,9 @@ export class Counts {
   }
 
   #nextBatch(): Batch {
-    const items = [...this.#waiting.values().take(REQUESTS_PER_BATCH)];
-    for (const item of items) this.#waiting.delete(itemIdOf(item.counts, item.limit));
+    const waiting = [...this.#waiting.entries().take(REQUESTS_PER_BATCH)];
+    for (const [id] of waiting) this.#waiting.delete(id);
+    const items = waiting.map(([, item]) => item);
     const unwritten = [...this.#unwritten.values().take(REQUESTS_PER_BATCH)];
     // First: calls that were granted already are counted before new ones.
     items.unshift(...unwritten.map((count) => itemOf([count], null)));
@@ -260,10 +274,6 @@ function settle({ counts, takers, isAnswered }: Item, replies: readonly CountRep
 }
 
 const idOf = (subject: Subject, month: string): string => `${month} ${subject}`;
-
-/** A key has one account, so its count names both. */
-const itemIdOf = (counts: Item["counts"], limit: number | null): string =>
-  `${(counts[1] ?? counts[0]).id} ${limit}`;
 
 const usedOf = ({ known, unwritten }: Count): number => known + unwritten;
 

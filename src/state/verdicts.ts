@@ -10,7 +10,7 @@ import type { Storage } from "unstorage";
 import { HOUR_MS, type Clock } from "../lib/clock.ts";
 import { cacheOf } from "../lib/caches.ts";
 import { DamageError } from "../lib/errors.ts";
-import type { KeyTierName } from "../market/tier.ts";
+import { TIERS, type Tier } from "../market/tier.ts";
 import { findAccount, findKey, trialLapsesAtMs, voidAtMs } from "./accounts.ts";
 import type { Subject } from "./driver.ts";
 import { KEY_PREFIX, keySha256, looksLikeKey, looksLikeLink } from "./keys.ts";
@@ -20,24 +20,24 @@ const REMEMBERED_KEYS = 100_000;
 const REMEMBERED_MISSES = 10_000;
 const GRACE_MS = HOUR_MS;
 
-interface KeyHolder {
-  readonly account: string;
-  readonly tier: KeyTierName;
+/** Why a key is refused. This list is complete; the proxy maps each to HTTP in one place. */
+export type Refusal = "invalid_key" | "key_suspended" | "trial_lapsed" | "state_unavailable";
+
+/** The verdict on a key, and who holds it: null in each field if it names no account. */
+export interface KeyVerdict {
+  readonly account: string | null;
+  readonly tier: Tier | null;
   /** The subject that the key's calls are counted for. */
-  readonly subject: Subject;
-  readonly keyId: string;
+  readonly subject: Subject | null;
+  readonly keyId: string | null;
   /** See KeyRecord. */
   readonly path: string | null;
+  /** Null: the key is admitted. */
+  readonly refusal: Refusal | null;
 }
 
-/** The verdict on a key. This list is complete; the proxy maps each code to HTTP in one place. */
-export type KeyVerdict =
-  | ({ readonly ok: true } & KeyHolder)
-  | ({ readonly ok: false; readonly code: "key_suspended" | "trial_lapsed" } & KeyHolder)
-  | { readonly ok: false; readonly code: "invalid_key" | "state_unavailable" };
-
 interface Remembered {
-  readonly holder: KeyHolder;
+  readonly admitted: KeyVerdict;
   readonly isSuspended: boolean;
   /** The instants (epoch milliseconds) from which the key is void, and the account's trial over. */
   readonly voidAtMs: number;
@@ -120,7 +120,14 @@ export class Verdicts {
       const { path } = record;
       const nowMs = this.#clock.now();
       const known: Remembered = {
-        holder: { account: name, tier, subject: `account:${id}`, keyId: record.key_id, path },
+        admitted: {
+          account: name,
+          tier: TIERS[tier],
+          subject: `account:${id}`,
+          keyId: record.key_id,
+          path,
+          refusal: null,
+        },
         isSuspended: record.suspended || account.suspended,
         voidAtMs: voidAtMs(record),
         lapsesAtMs: trialLapsesAtMs(account),
@@ -143,15 +150,15 @@ export class Verdicts {
   }
 }
 
-/** Verdicts that name no account. */
-const INVALID_KEY: KeyVerdict = { ok: false, code: "invalid_key" };
+const NOBODY = { account: null, tier: null, subject: null, keyId: null, path: null };
+const INVALID_KEY: KeyVerdict = { ...NOBODY, refusal: "invalid_key" };
 /** The state does not answer, and this process does not know the key. */
-const STATE_UNAVAILABLE: KeyVerdict = { ok: false, code: "state_unavailable" };
+const STATE_UNAVAILABLE: KeyVerdict = { ...NOBODY, refusal: "state_unavailable" };
 
 /** The verdict on a key at an instant. If several refusals apply, the first in this order counts. */
 function judge(known: Remembered, nowMs: number): KeyVerdict {
   if (nowMs >= known.voidAtMs) return INVALID_KEY;
-  if (known.isSuspended) return { ok: false, code: "key_suspended", ...known.holder };
-  if (nowMs >= known.lapsesAtMs) return { ok: false, code: "trial_lapsed", ...known.holder };
-  return { ok: true, ...known.holder };
+  if (known.isSuspended) return { ...known.admitted, refusal: "key_suspended" };
+  if (nowMs >= known.lapsesAtMs) return { ...known.admitted, refusal: "trial_lapsed" };
+  return known.admitted;
 }

@@ -123,16 +123,16 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
       const gatekeeper = await use.serve();
       expect(gatekeeper.counts.known(acme, START)).toBeNull();
       expect(gatekeeper.verdicts.known(key)).toBeNull();
-      expect(gatekeeper.verdicts.known("no key")).toMatchObject({ ok: false, code: "invalid_key" });
+      expect(gatekeeper.verdicts.known("no key")).toMatchObject({ refusal: "invalid_key" });
       expect(await gatekeeper.verdicts.authenticate(key)).toMatchObject({
-        ok: true,
+        refusal: null,
         account: "acme",
       });
       for (let call = 0; call < 3; call++) await gatekeeper.counts.take(acme, 2, START);
       expect(gatekeeper.counts.known(acme, START)).toBe(2);
       expect(gatekeeper.counts.known("account:other", START)).toBeNull();
       expect(gatekeeper.counts.known(acme, START + 40 * 24 * HOUR_MS)).toBeNull();
-      expect(gatekeeper.verdicts.known(key)).toMatchObject({ ok: true, account: "acme" });
+      expect(gatekeeper.verdicts.known(key)).toMatchObject({ refusal: null, account: "acme" });
     });
 
     test("counts survive the gatekeeper and a change of tier", async () => {

@@ -1,5 +1,6 @@
 /** The promises of every state driver about keys and accounts. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { TIERS } from "../../src/market/tier.ts";
 import { keyIdOf } from "../../src/state/keys.ts";
 import { openRegistry } from "./open-registry.ts";
 import { ConflictError, InputError, RefusedError } from "../../src/lib/errors.ts";
@@ -20,9 +21,9 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
       const key = await use.newKey("acme");
       const gatekeeper = await use.serve();
       expect(await gatekeeper.verdicts.authenticate(key)).toEqual({
-        ok: true,
+        refusal: null,
         account: "acme",
-        tier: "starter",
+        tier: TIERS.starter,
         subject,
         keyId: keyIdOf(key),
         path: null,
@@ -49,7 +50,7 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
       await use.registry.setAccount("acme", { suspended: false, tier: "starter" });
       await vi.waitFor(async () => {
         const verdict = await gatekeeper.verdicts.authenticate(key);
-        expect(verdict).toMatchObject({ ok: true, account: "acme", tier: "starter" });
+        expect(verdict).toMatchObject({ refusal: null, account: "acme", tier: TIERS.starter });
       }, WITHIN_FIVE_SECONDS);
       await use.registry.revokeKey(keyId);
       await use.expectSoon(gatekeeper, key, "invalid_key");

@@ -104,7 +104,7 @@ function redisTests(baseUrl: string): void {
           async () => {
             for (const gatekeeper of both) {
               const verdict = await gatekeeper.verdicts.authenticate(key);
-              expect(verdict.ok ? "ok" : verdict.code).toBe(code);
+              expect(verdict.refusal ?? "ok").toBe(code);
             }
           },
           { timeout: 5_000, interval: 20 },
@@ -254,7 +254,7 @@ function redisTests(baseUrl: string): void {
         const gatekeeper = all[index % 2] as Gatekeeper;
         while (isRunning) {
           const verdict = await gatekeeper.verdicts.authenticate(key);
-          if (!verdict.ok) throw new Error(verdict.code);
+          if (verdict.subject === null) throw new Error(String(verdict.refusal));
           const result = await gatekeeper.counts.take(verdict.subject, 1_000_000_000, now);
           expect(result.granted).toBe(true);
           granted += 1;

@@ -25,7 +25,7 @@ export const HOUR_MS = 3_600_000;
 export const WITHIN_FIVE_SECONDS = { timeout: 5_000, interval: 20 };
 
 /** "ok", or the code of the refusal. */
-export const codeOf = (verdict: KeyVerdict): string => (verdict.ok ? "ok" : verdict.code);
+export const codeOf = (verdict: KeyVerdict): string => verdict.refusal ?? "ok";
 
 /** The registry and the gatekeepers of the state. They are closed when the test ends. */
 export class StateInUse {

@@ -273,11 +273,12 @@ const used = async (tier: KeyTierName): Promise<number> =>
 async function spendQuota(): Promise<void> {
   const gatekeeper = await openGatekeeper(join(folder, "state"), clock);
   const verdict = await gatekeeper.verdicts.authenticate(proxy.starter);
-  if (!verdict.ok) throw new Error(verdict.code);
+  const { subject, keyId } = verdict;
+  if (subject === null) throw new Error(String(verdict.refusal));
   const limit = TIERS.starter.callsPerMonth;
   await Promise.all(
     Array.from({ length: limit ?? 0 }, async () =>
-      gatekeeper.counts.take(verdict.subject, limit, clock.now(), verdict.keyId),
+      gatekeeper.counts.take(subject, limit, clock.now(), keyId),
     ),
   );
   await gatekeeper.close();

@@ -4,7 +4,14 @@ import type { Tier } from "../../market/tier.ts";
 import type { Subject } from "../../state/driver.ts";
 import type { Denial, ProblemCode } from "../problems.ts";
 import type { Query } from "../query.ts";
-import { CORS_HEADERS, VARY, type Entity, type Forms, type HeaderFields } from "../serve/entity.ts";
+import {
+  CORS_HEADERS,
+  VARY,
+  type Entity,
+  type FieldList,
+  type Forms,
+  type HeaderFields,
+} from "../serve/entity.ts";
 
 /** A request, as handlers see it. */
 export interface Asked {
@@ -40,7 +47,7 @@ export interface Found {
 /** An answer as it is sent, whatever the request's preconditions. */
 export interface Reply {
   readonly status: number;
-  readonly fields: HeaderFields;
+  readonly fields: FieldList;
   /** Null: no body. A list is one body. */
   readonly body: Exclude<Entity["body"], Function> | ReadableStream<Uint8Array> | null;
   /** The remaining calls, if they were looked up or a call was counted. */
@@ -63,18 +70,18 @@ export const uncached = (body: Buffer, mediaType: string): HeaderFields => ({
 /** A small JSON document that caches must not store. */
 export function jsonReply(value: unknown): Reply {
   const body = Buffer.from(`${JSON.stringify(value)}\n`);
-  return { status: 200, fields: uncached(body, "application/json"), body };
+  return { status: 200, fields: Object.entries(uncached(body, "application/json")), body };
 }
 
 /** The address of something has changed for good (RFC 9110, 15.4.9); the method stays the same. */
 export const movedReply = (location: string): Reply => ({
   status: 308,
-  fields: {
+  fields: Object.entries({
     ...CORS_HEADERS,
     location,
     "content-length": "0",
     "cache-control": "no-store",
     vary: VARY,
-  },
+  }),
   body: null,
 });

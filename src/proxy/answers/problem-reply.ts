@@ -22,7 +22,7 @@ export const ALLOWED_METHODS = "GET, HEAD, OPTIONS";
 /** The answer to a preflight (Fetch, 4.8) and to any other OPTIONS request. */
 export const OPTIONS_REPLY: Reply = {
   status: 204,
-  fields: {
+  fields: Object.entries({
     ...CORS_HEADERS,
     allow: ALLOWED_METHODS,
     "access-control-allow-methods": ALLOWED_METHODS,
@@ -31,7 +31,7 @@ export const OPTIONS_REPLY: Reply = {
       "Pragma, Range",
     "access-control-max-age": "86400",
     "cache-control": "no-store",
-  },
+  }),
   body: null,
 };
 
@@ -66,7 +66,7 @@ export function problemReply(
     // RFC 9110, 15.5.17.
     ...(sizeBytes !== undefined && { "content-range": `bytes */${sizeBytes}` }),
   };
-  return { status, code, fields, body };
+  return { status, code, fields: Object.entries(fields), body };
 }
 
 /** RFC 6750, 3: a bare challenge without credentials, otherwise the error in them. */

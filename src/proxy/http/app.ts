@@ -49,33 +49,14 @@ export interface AppOptions extends DataSources {
 type Handler = (exchange: Exchange) => Outcome | Promise<Outcome>;
 type KeyedHandler = (exchange: Exchange, caller: AdmittedCaller) => Outcome | Promise<Outcome>;
 
-const exchangeOf = ({ context }: H3Event): Exchange => context["exchange"] as Exchange;
-
 const NOT_FOUND = deny("not_found", "There is nothing at this path.");
 const STATE_RETRY_MS = 5_000;
 
 /** Makes the app. It takes requests of Node's HTTP server (see server.ts). */
 export function createApp(options: AppOptions): H3 {
   const { gatekeeper, pages, livePages, publicLog, clock, logger, live, pollMs } = options;
-  const app = new H3({
-    // A path with malformed escapes reaches the routes and gets a 404.
-    allowMalformedURL: true,
-    silent: true,
-    onError: (error, event) => {
-      const exchange = exchangeOf(event);
-      logger.error({ err: error.cause ?? error, route: exchange.route }, "request failed");
-      exchange.asksState = false;
-      return finish(exchange, deny("internal", "The service failed to answer; this is logged."));
-    },
-  });
-
-  // Wraps every request: sends the response, counts it in the metrics and logs it.
-  app.use(async (event, next) => {
-    const request = event.runtime?.node?.req as IncomingMessage;
-    const exchange = exchangeFor(request, clock.now());
-    event.context["exchange"] = exchange;
-    return finish(exchange, hostFault(request) ?? ((await next()) as Outcome));
-  });
+  // A path with malformed escapes reaches the routes and gets a 404.
+  const app = new H3({ allowMalformedURL: true, silent: true });
 
   // These routes need no key and never wait for the state.
   route(UNCOUNTED_ROUTES.health.path, () => jsonReply({ status: "ok" }));
@@ -109,13 +90,30 @@ export function createApp(options: AppOptions): H3 {
   }
   route(LINK_PATH, linked, true);
 
-  app.all("/**", () => NOT_FOUND);
+  app.all(
+    "/**",
+    answered(() => NOT_FOUND),
+  );
   return app;
+
+  /** Wraps every handler: makes the response, counts the request in the metrics and logs it. */
+  function answered(handler: Handler): (event: H3Event) => Promise<Response> {
+    return async (event) => {
+      const request = event.runtime?.node?.req as IncomingMessage;
+      const exchange = exchangeFor(request, clock.now());
+      try {
+        return await finish(exchange, hostFault(request) ?? (await handler(exchange)));
+      } catch (error) {
+        logger.error({ err: error, route: exchange.route }, "request failed");
+        exchange.asksState = false;
+        return finish(exchange, deny("internal", "The service failed to answer; this is logged."));
+      }
+    };
+  }
 
   /** Matches the exact path only; h3's router also matches `/a/`, escapes and dot segments. */
   function route(path: string, handler: Handler, asksState = false): void {
-    app.all(path.replace("{id}", ":id"), (event) => {
-      const exchange = exchangeOf(event);
+    const checked: Handler = (exchange) => {
       if (!isExact(exchange.path, path)) return NOT_FOUND;
       exchange.route = path;
       const { method } = exchange.request;
@@ -130,7 +128,8 @@ export function createApp(options: AppOptions): H3 {
         return deny("key_in_query", detail);
       }
       return handler(exchange);
-    });
+    };
+    app.all(path.replace("{id}", ":id"), answered(checked));
   }
 
   /** Answers a link with what its account would read. Key fields mean nothing here. */
@@ -153,7 +152,7 @@ export function createApp(options: AppOptions): H3 {
 
   function keyed(path: string, handler: KeyedHandler): void {
     const checked: Handler = async (exchange) => {
-      const caller = await callerOf(exchange);
+      const caller = exchange.caller ?? (await identified(exchange));
       return isAdmitted(caller) ? handler(exchange, caller) : refused(caller, exchange);
     };
     route(path, checked, true);
@@ -165,7 +164,7 @@ export function createApp(options: AppOptions): H3 {
     const answer = "forms" in outcome ? await sent(outcome, exchange) : outcome;
     const told = "extras" in answer ? problemReply(answer, exchange, options) : answer;
     const reply = exchange.route === LINK_PATH ? unlisted(told) : told;
-    const caller = await callerOf(exchange);
+    const caller = exchange.caller ?? (await identified(exchange));
     const left = reply.remaining ?? (await remaining(caller, gatekeeper.counts, nowMs, asksState));
     record(exchange, caller, reply);
     return responseOf(
@@ -192,10 +191,10 @@ export function createApp(options: AppOptions): H3 {
     logger.request({ method, route: path, status, code, account, tier, from, durationMs });
   }
 
-  /** Identifies the caller once per request. */
-  async function callerOf(exchange: Exchange): Promise<Caller> {
+  /** Identifies the caller, once per request. */
+  async function identified(exchange: Exchange): Promise<Caller> {
     const { request, nowMs, asksState } = exchange;
-    exchange.caller ??= await identify(request, options.trustedHops, gatekeeper, nowMs, asksState);
+    exchange.caller = await identify(request, options.trustedHops, gatekeeper, nowMs, asksState);
     return exchange.caller;
   }
 }
@@ -203,7 +202,11 @@ export function createApp(options: AppOptions): H3 {
 /** A link's address must reach neither the next page nor a search engine. */
 const unlisted = (reply: Reply): Reply => ({
   ...reply,
-  fields: { ...reply.fields, "referrer-policy": "no-referrer", "x-robots-tag": "noindex" },
+  fields: Object.entries({
+    ...Object.fromEntries(reply.fields),
+    "referrer-policy": "no-referrer",
+    "x-robots-tag": "noindex",
+  }),
 });
 
 const REFUSALS = {

@@ -1,31 +1,14 @@
 /** Who sent a request: finds the key in the header fields and asks the gatekeeper about it. */
 import type { IncomingMessage } from "node:http";
-import type { Subject } from "../../state/driver.ts";
 import type { Gatekeeper } from "../../state/gatekeeper.ts";
 import { KEY_PREFIX, LINK_PREFIX } from "../../state/keys.ts";
 import type { KeyVerdict } from "../../state/verdicts.ts";
-import { KEYLESS, TIERS, type Tier } from "../../market/tier.ts";
+import { KEYLESS } from "../../market/tier.ts";
 import type { Reader } from "../answers/answer.ts";
 import { clientAddress, type AddressGroup } from "./client-address.ts";
 
-/** A caller, admitted or refused. */
-export interface Caller {
-  /** Null: no key, or a key that names no account. */
-  readonly account: string | null;
-  /** Null: the key names no account. */
-  readonly tier: Tier | null;
-  /** Whose calls are counted; null: the key names no account. */
-  readonly subject: Subject | null;
-  /** The KEYID of the key; null: no key, or one that names no account. */
-  readonly keyId: string | null;
-  /** What a link reads (see links.ts); null: the caller sent no link. */
-  readonly path: string | null;
-  /** Null: the caller is admitted. */
-  readonly refusal: Refusal | null;
-}
-
-/** Why a key is refused; the problem has the same code. */
-export type Refusal = Extract<KeyVerdict, { ok: false }>["code"];
+/** A caller, admitted or refused: the problem has the refusal's code. Without a key account and keyId are null. */
+export type Caller = KeyVerdict;
 
 export type AdmittedCaller = Caller & Reader;
 
@@ -101,15 +84,16 @@ export async function identify(
   const { verdicts } = gatekeeper;
   if (key !== null) {
     const verdict = asksState ? await verdicts.authenticate(key) : verdicts.known(key);
-    if (asksState && verdict?.ok === true) gatekeeper.counts.noteUse(verdict.keyId, nowMs);
-    if (verdict !== null) return callerOf(verdict);
+    const keyId = verdict?.refusal === null ? verdict.keyId : null;
+    if (asksState && keyId !== null) gatekeeper.counts.noteUse(keyId, nowMs);
+    if (verdict !== null) return verdict;
   }
   return callerAt(addressOf(request, trustedHops), gatekeeper, nowMs);
 }
 
 /** The holder of the link with this token; refused as `invalid_key` if there is none. */
-export const identifyLink = async (token: string, { verdicts }: Gatekeeper): Promise<Caller> =>
-  callerOf(await verdicts.authenticate(token, LINK_PREFIX));
+export const identifyLink = (token: string, { verdicts }: Gatekeeper): Promise<Caller> =>
+  verdicts.authenticate(token, LINK_PREFIX);
 
 /** The caller without a key at this address. */
 export function callerAt(
@@ -119,12 +103,6 @@ export function callerAt(
 ): AdmittedCaller {
   const subject = gatekeeper.addressSubject(address, nowMs);
   return { account: null, tier: KEYLESS, subject, keyId: null, path: null, refusal: null };
-}
-
-function callerOf(verdict: KeyVerdict): Caller {
-  const refusal = verdict.ok ? null : verdict.code;
-  if ("account" in verdict) return { ...verdict, tier: TIERS[verdict.tier], refusal };
-  return { account: null, tier: null, subject: null, keyId: null, path: null, refusal };
 }
 
 /** The address group that a request without a key is counted for. */

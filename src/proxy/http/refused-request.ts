@@ -66,8 +66,8 @@ export function answerRefusedRequests(
     const left = remainingAfter(tier.callsPerMonth, gatekeeper.counts.known(subject, nowMs) ?? 0);
     const asked = { path: PROGRAMS, headers: {} };
     const { body, fields } = problemReply(denial, asked, service);
-    const head = { ...sentFields(fields, left), connection: "close" };
-    const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`);
+    const head = [...sentFields(fields, left), ["connection", "close"]];
+    const lines = head.map(([name, value]) => `${name}: ${value}\r\n`);
     socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n`);
     socket.end(body);
     linger(socket);

@@ -10,7 +10,7 @@ import type { AdmittedCaller, Caller } from "./caller.ts";
 import type { Exchange } from "./exchange.ts";
 import { asksForAny, intentOf, type Intent } from "../serve/intent.ts";
 import { deny, type Denial } from "../problems.ts";
-import type { Entity, HeaderFields } from "../serve/entity.ts";
+import type { Entity, FieldList } from "../serve/entity.ts";
 import type { ByteRange } from "../serve/stream.ts";
 
 /** The reply of an address that costs nothing. */
@@ -70,11 +70,11 @@ export const responseOf = (
   });
 
 /** The fields of every answer, whose media type is true: a browser must not guess (Fetch Standard). */
-export const sentFields = (fields: HeaderFields, left: number): HeaderFields => ({
-  ...fields,
-  "x-content-type-options": "nosniff",
-  "x-ratelimit-remaining": String(left),
-});
+export const sentFields = (fields: FieldList, left: number): [string, string][] => [
+  ...(fields as [string, string][]),
+  ["x-content-type-options", "nosniff"],
+  ["x-ratelimit-remaining", String(left)],
+];
 
 function unsatisfiable({ entity: { sizeBytes } }: Intent): Denial {
   const detail = `The file has ${sizeBytes} bytes; Range asks for none of them.`;
@@ -88,10 +88,7 @@ async function replyOf(
   { request }: Exchange,
 ): Promise<Reply> {
   const { entity, status } = intent;
-  const fieldsWith = (fields: HeaderFields): HeaderFields => ({
-    ...fields,
-    "cache-control": cacheControl,
-  });
+  const fieldsWith = (fields: FieldList): FieldList => [...fields, ["cache-control", cacheControl]];
   if (status === 304) return { status, fields: fieldsWith(entity.notModifiedFields), body: null };
   const range = status === 206 ? intent.range : undefined;
   const fields = fieldsWith(
@@ -113,14 +110,14 @@ function partFields(
   { fields, sizeBytes }: Entity,
   { first, last }: ByteRange,
   { "sec-fetch-site": fetchSite }: IncomingHttpHeaders,
-): HeaderFields {
-  const { "unencoded-digest": digest = "", ...others } = fields;
-  return {
+): FieldList {
+  const { "unencoded-digest": digest = "", ...others } = Object.fromEntries(fields);
+  return Object.entries({
     ...others,
     ...(fetchSite === undefined && { "unencoded-digest": digest }),
     "content-length": String(last - first + 1),
     "content-range": `bytes ${first}-${last}/${sizeBytes}`,
-  };
+  });
 }
 
 /** Means "no limit" in x-ratelimit-remaining: the largest integer that every client can hold. */

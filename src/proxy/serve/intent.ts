@@ -85,9 +85,10 @@ function requestedRange(
   { etag, fields, sizeBytes }: Entity,
   { range, "if-range": ifRange }: IncomingHttpHeaders,
 ): ByteRange | "unsatisfiable" | null {
-  if (range === undefined || fields["accept-ranges"] !== "bytes") return null;
-  const validators: unknown[] = [undefined, etag, fields["last-modified"]];
-  return validators.includes(ifRange) ? parseRange(range, sizeBytes) : null;
+  if (range === undefined) return null;
+  const { "accept-ranges": unit, "last-modified": modified } = Object.fromEntries(fields);
+  const isNamed = ifRange === undefined || ifRange === etag || ifRange === modified;
+  return unit === "bytes" && isNamed ? parseRange(range, sizeBytes) : null;
 }
 
 /**
