@@ -37,8 +37,6 @@ export const OPTIONS_REPLY: Reply = {
 
 /** The paths below it are for programs, which always get the document. */
 export const PROGRAMS = "/api/";
-/** The answer depends on these request fields. */
-const CHOSEN = { vary: `${VARY}, Accept` };
 
 /**
  * The answer to a request that is refused: a page where the request prefers one, else the problem document.
@@ -56,7 +54,7 @@ export function problemReply(
   const fields = {
     ...uncached(body, page === null ? PROBLEM_MEDIA_TYPE : HTML_TYPE),
     ...(page !== null && GUARDED),
-    ...(!isForPrograms && CHOSEN),
+    ...(!isForPrograms && { vary: `${VARY}, Accept` }),
     ...(status === 401 && { "www-authenticate": challenge(code) }),
     ...(status === 405 && { allow: ALLOWED_METHODS }),
     ...(retryAfterMs !== undefined && {

@@ -63,26 +63,27 @@ interface Parts extends Pick<Entity, "etag" | "modifiedMs" | "body"> {
 export function entityOf(parts: Parts): Entity {
   const { etag, modifiedMs, body, shared, content, coding = "identity", sha256 } = parts;
   const sizeBytes = typeof body === "function" ? (parts.sizeBytes as number) : sizeOf(body);
-  const notModifiedFields = {
+  const notModifiedFields = Object.entries({
     ...CORS_HEADERS,
     vary: VARY,
     ...(modifiedMs !== null && { "last-modified": new Date(modifiedMs).toUTCString() }),
     ...shared,
     etag,
-  };
+  });
   return {
     etag,
     modifiedMs,
     sizeBytes,
-    fields: Object.entries({
-      ...notModifiedFields,
-      ...content,
-      "content-length": String(sizeBytes),
-      // Not in a 304, which costs no call: a level could be guessed from the digest.
-      ...(sha256 !== undefined && { "unencoded-digest": digestField(sha256) }),
-      ...(coding !== "identity" && { "content-encoding": coding }),
-    }),
-    notModifiedFields: Object.entries(notModifiedFields),
+    fields: notModifiedFields.concat(
+      Object.entries({
+        ...content,
+        "content-length": String(sizeBytes),
+        // Not in a 304, which costs no call: a level could be guessed from the digest.
+        ...(sha256 !== undefined && { "unencoded-digest": digestField(sha256) }),
+        ...(coding !== "identity" && { "content-encoding": coding }),
+      }),
+    ),
+    notModifiedFields,
     body,
   };
 }
