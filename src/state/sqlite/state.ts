@@ -216,10 +216,10 @@ class SqliteState implements StateDriver {
   #atOnce<T>(begin: "BEGIN" | "BEGIN IMMEDIATE", work: () => T): Promise<T> {
     return whenNotBusy(() => {
       const database = this.#opened();
-      database.exec(begin);
+      this.#prepare(begin).run();
       try {
         const result = work();
-        database.exec("COMMIT");
+        this.#prepare("COMMIT").run();
         return result;
       } catch (error) {
         if (database.isTransaction) database.exec("ROLLBACK");
