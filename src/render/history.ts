@@ -143,7 +143,7 @@ export function historyParquet(view: TierView, catalog: readonly Contract[]): Ui
   let groupSize = 0;
   const writeGroup = (): void => {
     const columnData = COLUMNS.map(({ name, type, encoding, value }) => {
-      const data = isNumeric(type) ? new Float64Array(groupSize) : new Array(groupSize);
+      const data = isDouble(type) ? new Float64Array(groupSize) : new Array(groupSize);
       let at = 0;
       for (const { id, rows } of group) for (const row of rows) data[at++] = value(row, id);
       // By the least and the greatest id of a group a reader knows which contracts it holds.
@@ -163,9 +163,9 @@ export function historyParquet(view: TierView, catalog: readonly Contract[]): Ui
   return writer.getBytes();
 }
 
-/** Whether a column has a number in each row: hyparquet-writer is quicker with an array of numbers alone. */
-const isNumeric = ({ type, repetition_type }: Column["type"]): boolean =>
-  repetition_type === "REQUIRED" && type !== "BYTE_ARRAY";
+/** Whether each row has a double: hyparquet-writer takes these as they are, and copies all others. */
+const isDouble = ({ type, repetition_type }: Column["type"]): boolean =>
+  repetition_type === "REQUIRED" && type === "DOUBLE";
 
 function* rowsByContract<Row>(
   view: TierView,
