@@ -2,7 +2,6 @@
 import { createReadStream } from "node:fs";
 import type { Readable } from "node:stream";
 import { errorCode, InputError } from "../lib/errors.ts";
-import { download } from "./download.ts";
 
 /** The formats of input. `ndjson`: an object per line. */
 export type Format = "csv" | "json" | "ndjson";
@@ -70,6 +69,8 @@ function addressSource(location: string, feedHeaders: Readonly<Record<string, st
     format: formatOf(url.pathname),
     isAnswer: true,
     async *open() {
+      // Loads what speaks HTTP only for an address: Node takes long to load it.
+      const { download } = await import("./download.ts");
       let bytes: Readable;
       try {
         bytes = await download(url, headers);

@@ -112,7 +112,7 @@ async function handOn(
     rendered instanceof Uint8Array
       ? [rendered, [{ id: null, bytes: rendered }]]
       : [new Uint8Array(), rendered];
-  const form = as === "plain" ? null : await codedForm(pieces);
+  const form = as === "plain" ? null : codedForm(pieces);
   const entry: FileEntry = {
     path,
     ...(form?.plain ?? sized(whole)),

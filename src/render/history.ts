@@ -3,7 +3,7 @@
  * contracts in board order, dates ascending. And the file with every level behind them, from which the
  * figures of boards and indices can be calculated again.
  */
-import type { SchemaElement } from "hyparquet";
+import type { Encoding, SchemaElement } from "hyparquet";
 import { ByteWriter, ParquetWriter } from "hyparquet-writer";
 import type { Contract } from "../market/contract.ts";
 import { formatMicros, unitsOf, type Micros } from "../market/decimal.ts";
@@ -23,6 +23,8 @@ interface Column {
   readonly name: string;
   /** How Parquet stores it; an OPTIONAL one may be null. */
   readonly type: Omit<SchemaElement, "name">;
+  /** Without it hyparquet-writer tries a dictionary, which takes longer than all else. */
+  readonly encoding?: Encoding;
   /** The value in Parquet: dates in days and instants in milliseconds since 1970. */
   readonly value: (row: Close, id: string) => string | number | null;
 }
@@ -40,18 +42,22 @@ const OPTIONAL = { repetition_type: "OPTIONAL" } as const;
 const price = (name: string, usdOf: (row: Close) => Micros | undefined): Column => ({
   name,
   type: { type: "DOUBLE", ...OPTIONAL },
+  encoding: "PLAIN",
   value: (row) => {
     const usd = usdOf(row);
     return usd === undefined ? null : unitsOf(usd);
   },
 });
 
+const ID = "contract_id";
+
 /** The columns of histories, in their order. */
 const COLUMNS: readonly Column[] = [
-  { name: "contract_id", type: { ...TEXT, ...REQUIRED }, value: (_row, id) => id },
+  { name: ID, type: { ...TEXT, ...REQUIRED }, value: (_row, id) => id },
   {
     name: "date",
     type: { type: "INT32", converted_type: "DATE", ...REQUIRED },
+    encoding: "DELTA_BINARY_PACKED",
     value: ({ date }) => date,
   },
   { ...price("close_usd", ({ level }) => level.usd), type: { type: "DOUBLE", ...REQUIRED } },
@@ -66,6 +72,7 @@ const COLUMNS: readonly Column[] = [
   {
     name: "session_utc",
     type: { ...UTC_MILLIS, ...REQUIRED },
+    encoding: "DELTA_BINARY_PACKED",
     value: ({ level }) => sessionStartMs(level.session),
   },
   {
@@ -135,12 +142,15 @@ export function historyParquet(view: TierView, catalog: readonly Contract[]): Ui
   let group: Rows<Close>[] = [];
   let groupSize = 0;
   const writeGroup = (): void => {
-    const columnData = COLUMNS.map(({ name, type, value }) => {
-      const data: ReturnType<typeof value>[] = [];
-      for (const { id, rows } of group) for (const row of rows) data.push(value(row, id));
-      return { name, data: isNumeric(type) ? Float64Array.from(data as number[]) : data };
+    const columnData = COLUMNS.map(({ name, type, encoding, value }) => {
+      const data = isDouble(type) ? new Float64Array(groupSize) : new Array(groupSize);
+      let at = 0;
+      for (const { id, rows } of group) for (const row of rows) data[at++] = value(row, id);
+      // By the least and the greatest id of a group a reader knows which contracts it holds.
+      return { name, data, ...(encoding && { encoding }), statistics: name === ID };
     });
-    void file.write({ columnData, rowGroupSize: ROWS_PER_GROUP });
+    // A group is one page, of any size.
+    void file.write({ columnData, rowGroupSize: ROWS_PER_GROUP, pageSize: 0 });
     [group, groupSize] = [[], 0];
   };
   for (const contract of rowsByContract(view, catalog, historyOf)) {
@@ -153,9 +163,9 @@ export function historyParquet(view: TierView, catalog: readonly Contract[]): Ui
   return writer.getBytes();
 }
 
-/** Whether a column has a number in each row: hyparquet-writer is quicker with an array of numbers alone. */
-const isNumeric = ({ type, repetition_type }: Column["type"]): boolean =>
-  repetition_type === "REQUIRED" && type !== "BYTE_ARRAY";
+/** Whether each row has a double: hyparquet-writer takes these as they are, and copies all others. */
+const isDouble = ({ type, repetition_type }: Column["type"]): boolean =>
+  repetition_type === "REQUIRED" && type === "DOUBLE";
 
 function* rowsByContract<Row>(
   view: TierView,

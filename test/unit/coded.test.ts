@@ -31,7 +31,7 @@ test.each([0, 1, 70_000])("%i bytes: one member, no name, time 0", async (size) 
 });
 
 test("pieces are one member, and each part is read alone", async () => {
-  const { bytes: code, parts } = await codedForm(PIECES);
+  const { bytes: code, parts } = codedForm(PIECES);
   expect(gunzipSync(code)).toEqual(PLAIN);
   expect(parts.map(({ id }) => id)).toEqual(IDS);
   for (const [place, part] of parts.entries()) {
@@ -55,7 +55,7 @@ test("no more is inflated than the file has", async () => {
 });
 
 test("a form that is cut, is of other bytes or has other parts is refused", async () => {
-  const { bytes: code, parts } = await codedForm(PIECES);
+  const { bytes: code, parts } = codedForm(PIECES);
   const entry = entryOf(parts);
   const damaged = Buffer.from(code);
   damaged.writeUInt32LE(1, code.length - 8);
