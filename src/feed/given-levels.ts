@@ -2,7 +2,7 @@
 import { isDelisted, type Contract } from "../market/contract.ts";
 import { formatMicros, type Micros } from "../market/decimal.ts";
 import { countUntil, FIGURES, NOTES, type Level } from "../market/series.ts";
-import { dateText, sessionKey, type Day, type Session } from "../market/session.ts";
+import { dateText, sessionKey, type Day } from "../market/session.ts";
 import { Complaints, quoted } from "./complaints.ts";
 import type { Where } from "./table.ts";
 import { detached } from "./text.ts";
@@ -121,8 +121,7 @@ export class GivenLevels {
    * give different values for a field, this adds a complaint.
    */
   #addRow(levels: GivenLevel[], id: string, row: GivenLevel, complaints: Complaints): void {
-    const sessionAt = (place: number): Session => (levels[place] as GivenLevel).session;
-    const end = countUntil(levels.length, sessionAt, row.session);
+    const end = countUntil(levels, row.session);
     const first = levels[end - 1];
     // There are millions of such rows, so none is copied.
     if (first?.session !== row.session) return void levels.splice(end, 0, row);

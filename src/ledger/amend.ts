@@ -89,21 +89,17 @@ function merge(
   };
 
   let place = 0;
+  let next = before.at(0);
   const keepUntil = (session: Session): void => {
-    const end = before.countUntil(session - 1);
-    if (end === place) return;
-    // The old levels are in order among themselves.
-    keep(before.at(place) as Level, null);
-    levels.addAll(before, place + 1, end);
-    last = before.at(end - 1) as Level;
-    place = end;
+    for (; next !== undefined && next.session < session; next = before.at((place += 1))) {
+      keep(next, null);
+    }
   };
   for (const row of given.rowsOf(id, complaints)) {
     const { session } = row;
     keepUntil(session);
-    const next = before.at(place);
     const old = next?.session === session ? next : null;
-    if (old !== null) place += 1;
+    if (old !== null) next = before.at((place += 1));
     const now = patched(old, row);
     if (now !== null) {
       requireInRange(id, now, given.whereOf(row), complaints);

@@ -153,13 +153,8 @@ export function decodeMonth(bytes: Buffer, key: string, levels: Map<string, Leve
     }
     const ofContract = levels.get(line.id) ?? new Levels();
     levels.set(line.id, ofContract);
-    // Most lines have an id, sessions and prices alone.
-    const isPlain = Object.keys(line).length === 3;
     const figured = FIGURES.filter(([, name]) => line[name] !== undefined);
-    line.at.forEach((at, position) => {
-      if (isPlain) ofContract.add(first + at, microsOf(line.usd[position] as number));
-      else ofContract.push(levelOf(line, figured, position, first));
-    });
+    line.at.forEach((_, position) => ofContract.push(levelOf(line, figured, position, first)));
   }
 }
 

@@ -62,17 +62,13 @@ export interface Close {
   readonly breakReason: string | null;
 }
 
-/** The levels that there is room for at first. */
-const FIRST_ROOM = 16;
-
 /**
  * Levels, ascending by session. Most have a session and a price alone, and are two numbers here, not an
  * object: a thousand contracts have two million levels in five years.
  */
 export class Levels {
-  #sessions = new Int32Array(FIRST_ROOM);
-  #usd = new Float64Array(FIRST_ROOM);
-  #length = 0;
+  readonly #sessions: Session[] = [];
+  readonly #usd: Micros[] = [];
   /** By place, the levels that have more. */
   readonly #others = new Map<number, Level>();
 
@@ -81,49 +77,21 @@ export class Levels {
   }
 
   get length(): number {
-    return this.#length;
+    return this.#usd.length;
   }
 
   /** Adds a level after the last one. */
   push(level: Level): void {
-    if (Object.keys(level).length > 2) this.#others.set(this.#length, level);
-    this.add(level.session, level.usd);
-  }
-
-  /** Adds a level with a session and a price alone. */
-  add(session: Session, usd: Micros): void {
-    this.#reserve(1);
-    this.#sessions[this.#length] = session;
-    this.#usd[this.#length] = usd;
-    this.#length += 1;
-  }
-
-  /** Adds those of `levels` from one place up to another, without the latter. */
-  addAll(levels: Levels, from: number, to: number): void {
-    this.#reserve(to - from);
-    this.#sessions.set(levels.#sessions.subarray(from, to), this.#length);
-    this.#usd.set(levels.#usd.subarray(from, to), this.#length);
-    for (const [place, level] of levels.#others) {
-      if (from <= place && place < to) this.#others.set(this.#length + place - from, level);
-    }
-    this.#length += to - from;
-  }
-
-  #reserve(count: number): void {
-    const needed = this.#length + count;
-    if (needed <= this.#usd.length) return;
-    const room = Math.max(needed, 2 * this.#length);
-    this.#sessions = new Int32Array(
-      this.#sessions.buffer.transfer(room * Int32Array.BYTES_PER_ELEMENT),
-    );
-    this.#usd = new Float64Array(this.#usd.buffer.transfer(room * Float64Array.BYTES_PER_ELEMENT));
+    if (Object.keys(level).length > 2) this.#others.set(this.length, level);
+    this.#sessions.push(level.session);
+    this.#usd.push(level.usd);
   }
 
   /** The level at a place from 0 on; undefined: there is none. */
   at(place: number): Level | undefined {
-    if (place < 0 || place >= this.#length) return undefined;
-    const other = this.#others.size === 0 ? undefined : this.#others.get(place);
-    return other ?? { session: this.#sessions[place] as Session, usd: this.#usd[place] as Micros };
+    const session = this.#sessions[place];
+    if (session === undefined) return undefined;
+    return this.#others.get(place) ?? { session, usd: this.#usd[place] as Micros };
   }
 
   *[Symbol.iterator](): Generator<Level> {
@@ -133,11 +101,6 @@ export class Levels {
   /** Those that have more than a session and a price. */
   others(): IteratorObject<Level> {
     return this.#others.values();
-  }
-
-  /** How many were given at or before `session`. */
-  countUntil(session: Session): number {
-    return countUntil(this.#length, (place) => this.#sessions[place] as Session, session);
   }
 
   /** The last level that is meant. */
@@ -168,7 +131,7 @@ export class Series {
 
   /** The last level given at or before `session`, or null. */
   at(session: Session): Level | null {
-    return this.levels.at(this.levels.countUntil(session) - 1) ?? null;
+    return this.levels.at(countUntil(this.levels, session) - 1) ?? null;
   }
 
   /** The level given for exactly this session, or null. */
@@ -179,7 +142,7 @@ export class Series {
 
   /** The levels given from one session up to another, without the latter. */
   between(from: Session, to: Session): Level[] {
-    const [first, end] = [this.levels.countUntil(from - 1), this.levels.countUntil(to - 1)];
+    const [first, end] = [countUntil(this.levels, from - 1), countUntil(this.levels, to - 1)];
     const length = Math.max(0, end - first);
     return Array.from({ length }, (_, place) => this.levels.at(first + place) as Level);
   }
@@ -209,7 +172,7 @@ export class Series {
    * which is the level in force.
    */
   closes(session: Session, floor: Day): Close[] {
-    const end = this.levels.countUntil(session) - 1;
+    const end = countUntil(this.levels, session) - 1;
     const closes: Close[] = [];
     for (let index = end; index >= 0; index -= 1) {
       const level = this.levels.at(index) as Level;
@@ -226,17 +189,16 @@ export class Series {
   }
 }
 
-/** How many of `length` levels, ascending by session, were given at or before `session`. */
+/** How many of the levels, ascending by session, were given at or before `session`. */
 export function countUntil(
-  length: number,
-  sessionAt: (place: number) => Session,
+  levels: Pick<readonly Pick<Level, "session">[], "length" | "at">,
   session: Session,
 ): number {
   let low = 0;
-  let high = length;
+  let high = levels.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (sessionAt(middle) <= session) low = middle + 1;
+    if ((levels.at(middle) as Pick<Level, "session">).session <= session) low = middle + 1;
     else high = middle;
   }
   return low;
