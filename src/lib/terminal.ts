@@ -32,15 +32,10 @@ export function printJson(value: unknown): void {
 
 /**
  * Writes a table: a line of names, then the rows, with two spaces between columns. Numbers are
- * aligned to the right. On a terminal the names are underlined.
+ * aligned to the right.
  */
 export function printTable(columns: readonly string[], rows: readonly (readonly Cell[])[]): void {
-  const isTerminal = process.stdout.isTTY;
-  const lines = tableLines(columns, rows);
-  lines.forEach((line, index) => {
-    if (index === 0 && isTerminal) process.stdout.write(`\u001b[4m${line}\u001b[24m\n`);
-    else printLine(line);
-  });
+  for (const line of tableLines(columns, rows)) printLine(line);
 }
 
 /** Named values: a line, or a row of a table. */

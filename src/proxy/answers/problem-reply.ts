@@ -1,13 +1,7 @@
 /** Problems as HTTP: the document for programs, and a page for a browser. Also the answer to OPTIONS. */
 import { filled, siteFile } from "../../site/files.ts";
 import { escaped } from "../../site/text.js";
-import {
-  PROBLEM_MEDIA_TYPE,
-  problemBody,
-  PROBLEMS,
-  type Denial,
-  type ProblemCode,
-} from "../problems.ts";
+import { PROBLEM_MEDIA_TYPE, problemBody, PROBLEMS, type Denial } from "../problems.ts";
 import { shownText } from "../query.ts";
 import { CORS_HEADERS, VARY } from "../serve/entity.ts";
 import { parseWeights } from "../serve/intent.ts";
@@ -55,7 +49,10 @@ export function problemReply(
     ...uncached(body, page === null ? PROBLEM_MEDIA_TYPE : HTML_TYPE),
     ...(page !== null && GUARDED),
     ...(!isForPrograms && { vary: `${VARY}, Accept` }),
-    ...(status === 401 && { "www-authenticate": challenge(code) }),
+    // RFC 6750, 3: a bare challenge without credentials, otherwise the error in them.
+    ...(status === 401 && {
+      "www-authenticate": code === "invalid_key" ? 'Bearer error="invalid_token"' : "Bearer",
+    }),
     ...(status === 405 && { allow: ALLOWED_METHODS }),
     ...(retryAfterMs !== undefined && {
       // In whole seconds (RFC 9110, 10.2.3), at least 1.
@@ -66,10 +63,6 @@ export function problemReply(
   };
   return { status, code, fields: Object.entries(fields), body };
 }
-
-/** RFC 6750, 3: a bare challenge without credentials, otherwise the error in them. */
-const challenge = (code: ProblemCode): string =>
-  code === "invalid_key" ? 'Bearer error="invalid_token"' : "Bearer";
 
 /** No page is deeper. A path of nothing but slashes must not make a page of megabytes. */
 const MAX_DEPTH = 16;

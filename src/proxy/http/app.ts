@@ -77,16 +77,14 @@ export function createApp(options: AppOptions): H3 {
   });
   keyed(UNCOUNTED_ROUTES.publications.path, (exchange) => publicLog.list(exchange));
   const data = dataAnswers(options);
-  const counted = async (
-    dataRoute: DataRoute,
-    exchange: Exchange,
-    caller: AdmittedCaller,
-  ): Promise<Outcome> => {
-    const found = await data(dataRoute, exchange, caller);
-    return "forms" in found ? charged(found, exchange, caller, gatekeeper.counts) : found;
-  };
+  const counted =
+    (dataRoute: DataRoute): KeyedHandler =>
+    async (exchange, caller) => {
+      const found = await data(dataRoute, exchange, caller);
+      return "forms" in found ? charged(found, exchange, caller, gatekeeper.counts) : found;
+    };
   for (const dataRoute of [...Object.values(DATA_ROUTES), SUMS_ROUTE]) {
-    keyed(dataRoute.path, (exchange, caller) => counted(dataRoute, exchange, caller));
+    keyed(dataRoute.path, counted(dataRoute));
   }
   route(LINK_PATH, linked, true);
 
@@ -147,7 +145,7 @@ export function createApp(options: AppOptions): H3 {
     const fault = faultsDenial(nameFaults(query, []));
     if (fault !== null) return fault;
     if (!isAdmitted(holder)) return refused(holder, exchange);
-    return counted(target.route, { ...exchange, path: target.path, query: target.query }, holder);
+    return counted(target.route)({ ...exchange, path: target.path, query: target.query }, holder);
   }
 
   function keyed(path: string, handler: KeyedHandler): void {

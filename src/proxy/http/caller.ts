@@ -114,10 +114,5 @@ export const addressOf = (request: IncomingMessage, trustedHops: number): Addres
   );
 
 /** How many fields have this name. `headers` hides repeats of some fields; `rawHeaders` does not. */
-export function countFields(rawHeaders: readonly string[], name: string): number {
-  let count = 0;
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    if (rawHeaders[at]?.toLowerCase() === name) count += 1;
-  }
-  return count;
-}
+export const countFields = (rawHeaders: readonly string[], name: string): number =>
+  rawHeaders.filter((field, at) => at % 2 === 0 && field.toLowerCase() === name).length;
