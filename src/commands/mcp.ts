@@ -53,6 +53,8 @@ const hostNames = parsedBy((text) => {
 }, "expected host names without scheme and port, such as prices.example,www.prices.example");
 
 async function run({ url, key, http, host: address, allowHost }: McpOptions): Promise<void> {
+  // No header field can hold it, and the error of fetch would show it to the agent.
+  if (/[\r\n]/.test(key?.trim() ?? "")) throw new InputError("--key: expected one line");
   if (http === undefined) {
     const { serveStdio } = await import("@modelcontextprotocol/server/stdio");
     const { apiAt } = await import("../mcp/api.ts");

@@ -14,7 +14,9 @@ import { mcpServer } from "./tools.ts";
 
 const PATH = "/mcp";
 /** The largest question: a basket of 100 contracts has a tenth of it. */
-const REQUEST_BYTES_MAX = 100_000;
+const SETTINGS = { legacy: "stateless", maxRequestBodySize: 100_000 } as const;
+/** A key is in one of two; in the others the API refuses it, so that no caller gets the free slice unawares. */
+const KEY_FIELD = /^(?:authorization|(?:x-)?api-?key|(?:x-(?:api|auth)-)?token)$/;
 
 /**
  * Makes the server. Requests may name this machine or `hosts` in Host and Origin, so that no page of
@@ -27,17 +29,14 @@ export function mcpHttpServer(
   onError: (message: string) => void,
 ): Server {
   const names = [...localhostAllowedHostnames(), ...hosts];
-  const handler = createMcpHandler(
-    ({ requestInfo }) => mcpServer(apiAt(url, passedOn(requestInfo as ServerRequest))),
-    { legacy: "stateless", maxRequestBodySize: REQUEST_BYTES_MAX },
-  );
-  const answer = (request: Request): Response | Promise<Response> =>
+  // A handler for each request: what the SDK gives of an older agent's is a copy without the address.
+  const answer = (request: ServerRequest): Response | Promise<Response> =>
     hostHeaderValidationResponse(request, names) ??
     originValidationResponse(request, names) ??
     (new URL(request.url).pathname === PATH
-      ? handler.fetch(request)
+      ? createMcpHandler(() => mcpServer(apiAt(url, passedOn(request))), SETTINGS).fetch(request)
       : new Response(`There is nothing here: POST ${PATH}\n`, { status: 404 }));
-  const server = createServer((req, res) => {
+  return createServer((req, res) => {
     Promise.resolve(answer(new NodeRequest({ req, res })))
       .then((response) => sendNodeResponse(res, response))
       .catch((error: unknown) => {
@@ -45,16 +44,11 @@ export function mcpHttpServer(
         res.destroy();
       });
   });
-  return server.on("close", () => void handler.close());
 }
 
 /** The caller's key, and its address at the end of the list, where the proxy before the API trusts it. */
-function passedOn({ headers, ip }: ServerRequest): Record<string, string> {
+function passedOn({ headers, ip = "unknown" }: ServerRequest): Record<string, string> {
+  const keys = [...headers].filter(([name]) => KEY_FIELD.test(name));
   const addresses = [headers.get("x-forwarded-for"), ip].filter(Boolean).join(", ");
-  const fields: Record<string, string> = { "x-forwarded-for": addresses };
-  for (const name of ["authorization", "x-api-key"]) {
-    const value = headers.get(name);
-    if (value !== null) fields[name] = value;
-  }
-  return fields;
+  return { ...Object.fromEntries(keys), "x-forwarded-for": addresses };
 }

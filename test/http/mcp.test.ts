@@ -19,6 +19,7 @@ const TOOLS = [
   "price_basket",
   "get_corrections",
 ];
+const CHIPBOARD = join(import.meta.dirname, "../../bin/chipboard.js");
 const test = testWithClients();
 const problems: string[] = [];
 
@@ -37,11 +38,10 @@ beforeAll(async () => {
     agents.set(name, await agentOfToday(url, headers));
   }
   agents.set("pro", await agentOf1x(url, { authorization: `Bearer ${proxy.pro}` }));
-  const chipboard = join(import.meta.dirname, "../../bin/chipboard.js");
   const env = { PATH: process.env["PATH"] ?? "", CHIPBOARD_KEY: proxy.pro };
   agents.set(
     "its own machine",
-    await agentOver(process.execPath, [chipboard, "mcp", "--url", proxy.url], env),
+    await agentOver(process.execPath, [CHIPBOARD, "mcp", "--url", proxy.url], env),
   );
 });
 afterAll(async () => {
@@ -175,13 +175,36 @@ test("calls are those of the caller's account, or of its address", async () => {
   await agents.get("starter")?.call("get_prices", {});
   await agents.get("none")?.call("get_prices", {});
   // What a caller says of its own address counts for nothing.
-  const liar = await agentOfToday(url, { "x-forwarded-for": "192.0.2.7" });
-  await liar.call("get_prices", {});
-  await liar.close();
+  for (const connect of [agentOfToday, agentOf1x]) {
+    const liar = await connect(url, { "x-forwarded-for": "192.0.2.7" });
+    await liar.call("get_prices", {});
+    await liar.close();
+  }
   expect([await used(key), await used({ "x-forwarded-for": "127.0.0.1" })]).toEqual([
     before[0] + 1,
-    before[1] + 2,
+    before[1] + 3,
   ]);
+});
+
+test("a key in a field where the API refuses one is refused here, too", async () => {
+  for (const field of ["apikey", "api-key", "x-api-token", "x-auth-token", "token"]) {
+    const agent = await agentOf1x(url, { [field]: proxy.pro });
+    const { isError, text } = await agent.call("get_prices", {});
+    await agent.close();
+    expect([field, isError, JSON.parse(text).code]).toEqual([field, true, "invalid_key"]);
+  }
+});
+
+test("a key of two lines, such as keys create prints, is refused and not shown", async () => {
+  const env = { PATH: process.env["PATH"] ?? "", CHIPBOARD_KEY: `${proxy.pro}\nKey of large.` };
+  const refused = promisify(execFile)(process.execPath, [CHIPBOARD, "mcp", "--url", proxy.url], {
+    env,
+  });
+  await expect(refused).rejects.toMatchObject({
+    code: 2,
+    stdout: "",
+    stderr: "error: --key: expected one line\n",
+  });
 });
 
 describe("hostile requests", () => {
