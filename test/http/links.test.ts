@@ -133,6 +133,23 @@ describe("a link has no form but its own", () => {
     }
   });
 
+  test("an address that is nearly a link's reaches no other page and no search engine", async () => {
+    const { address } = await linkTo("/export.csv");
+    for (const [path, headers] of [
+      [`${address}/`, {}],
+      [`${address}/`, { accept: "text/html" }],
+      [address.replace("/l/", "/l//"), {}],
+      ["/l/", {}],
+    ] as const) {
+      const refused = await proxy.get(path, { headers });
+      expect([path, refused.status, refused.headers]).toMatchObject([
+        path,
+        404,
+        { "referrer-policy": "no-referrer", "x-robots-tag": "noindex" },
+      ]);
+    }
+  });
+
   test("other methods are refused, and a body", async () => {
     const { address } = await linkTo("/export.csv");
     expect((await proxy.get(address, { method: "POST" })).status).toBe(405);

@@ -53,6 +53,9 @@ export function parseLinkPath(text: string, nowMs: number): string {
 export const linkAddress = (token: string, path: string): string =>
   `/l/${token}${extensionOf(targetOf(path))}`;
 
+/** Whether a token may be in an address, of whatever form. */
+export const isLink = (path: string): boolean => path.startsWith("/l/");
+
 /** The token in an address; null: it has the form of no link. */
 export const tokenIn = (path: string): string | null => ADDRESS.exec(path)?.[1] ?? null;
 

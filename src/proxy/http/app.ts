@@ -19,7 +19,7 @@ import {
   type Caller,
 } from "./caller.ts";
 import { dataAnswers, type DataSources } from "../answers/data.ts";
-import { fits, targetOf, tokenIn } from "../answers/links.ts";
+import { fits, isLink, targetOf, tokenIn } from "../answers/links.ts";
 import { shortened } from "./client-address.ts";
 import { exchangeFor, hostFault, type Exchange } from "./exchange.ts";
 import type { ProxyMetrics } from "../ops/metrics.ts";
@@ -161,7 +161,7 @@ export function createApp(options: AppOptions): H3 {
     const { request, nowMs, asksState } = exchange;
     const answer = "forms" in outcome ? await sent(outcome, exchange) : outcome;
     const told = "extras" in answer ? problemReply(answer, exchange, options) : answer;
-    const reply = exchange.route === LINK_PATH ? unlisted(told) : told;
+    const reply = isLink(exchange.path) ? unlisted(told) : told;
     const caller = exchange.caller ?? (await identified(exchange));
     const left = reply.remaining ?? (await remaining(caller, gatekeeper.counts, nowMs, asksState));
     record(exchange, caller, reply);
