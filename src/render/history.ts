@@ -3,7 +3,7 @@
  * contracts in board order, dates ascending. And the file with every level behind them, from which the
  * figures of boards and indices can be calculated again.
  */
-import type { Encoding, SchemaElement } from "hyparquet";
+import type { DecodedArray, Encoding, SchemaElement } from "hyparquet";
 import { ByteWriter, ParquetWriter } from "hyparquet-writer";
 import type { Contract } from "../market/contract.ts";
 import { formatMicros, unitsOf, type Micros } from "../market/decimal.ts";
@@ -143,7 +143,7 @@ export function historyParquet(view: TierView, catalog: readonly Contract[]): Ui
   let groupSize = 0;
   const writeGroup = (): void => {
     const columnData = COLUMNS.map(({ name, type, encoding, value }) => {
-      const data = isDouble(type) ? new Float64Array(groupSize) : new Array(groupSize);
+      const data: DecodedArray = isDouble(type) ? new Float64Array(groupSize) : [];
       let at = 0;
       for (const { id, rows } of group) for (const row of rows) data[at++] = value(row, id);
       // By the least and the greatest id of a group a reader knows which contracts it holds.
