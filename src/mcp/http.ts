@@ -33,7 +33,8 @@ export function mcpHttpServer(
   const answer = (request: ServerRequest): Response | Promise<Response> =>
     hostHeaderValidationResponse(request, names) ??
     originValidationResponse(request, names) ??
-    (new URL(request.url).pathname === PATH
+    // A query may hold a key, which is not read there.
+    (request.url === new URL(PATH, request.url).href
       ? createMcpHandler(() => mcpServer(apiAt(url, passedOn(request))), SETTINGS).fetch(request)
       : new Response(`There is nothing here: POST ${PATH}\n`, { status: 404 }));
   return createServer((req, res) => {

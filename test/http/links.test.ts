@@ -279,6 +279,9 @@ test.each([
   ["/history.csv?ids=a&segment=b", /not both/],
   ["/history.csv?publication=0", /from 1 to/],
   ["/export.csv?ids=cbk_x", /looks like an API key/],
+  ["/export.csv?ids=a,cbk_x", /looks like an API key/],
+  ["/export.csv?ids=%63bk_x", /looks like an API key/],
+  ["/l/lnk_x.csv", /^The path holds what looks like an API key or a link$/],
 ])("no link reads %s", (path, message) => {
   expect(() => parseLinkPath(path, Date.UTC(2026, 10, 24))).toThrow(message);
 });

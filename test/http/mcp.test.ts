@@ -238,6 +238,7 @@ describe("hostile requests", () => {
   test("other addresses, methods and bodies", async () => {
     expect(await post({}, LIST, url.replace("/mcp", "/"))).toBe(404);
     expect(await post({}, LIST, `${url}/`)).toBe(404);
+    expect(await post({}, LIST, `${url}?key=x`)).toBe(404);
     expect((await fetch(url)).status).toBe(405);
     for (const body of ["", "{", "[]", "null", "1", "x".repeat(50_000)]) {
       expect(await post({}, body)).toBeGreaterThanOrEqual(400);

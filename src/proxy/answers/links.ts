@@ -3,7 +3,7 @@
  * can send none. A link holds a token like a key's; the account and what is read are in the state.
  */
 import { InputError } from "../../lib/errors.ts";
-import { LINK_PREFIX, quoted } from "../../state/keys.ts";
+import { KEY_PREFIX, LINK_PREFIX, quoted } from "../../state/keys.ts";
 import { VINTAGE } from "../parameters.ts";
 import { faultsDenial, holdsKey, nameFaults, namesAny, parseQuery, type Query } from "../query.ts";
 import { API, DATA_ROUTES, parametersOf, type DataRoute } from "../routes.ts";
@@ -36,12 +36,15 @@ export function targetOf(linkPath: string): LinkTarget | undefined {
 export function parseLinkPath(text: string, nowMs: number): string {
   const path = text.startsWith(`${API}/`) ? text.slice(API.length) : text;
   const target = targetOf(path);
+  const hasSecret = text.includes(KEY_PREFIX) || text.includes(LINK_PREFIX);
+  if (hasSecret || holdsKey(target?.query ?? [])) {
+    throw new InputError("The path holds what looks like an API key or a link");
+  }
   if (target === undefined) {
     const names = LINKED.map((route) => route.path.slice(API.length)).join(", ");
     throw new InputError(`Path ${quoted(text)}: expected one of ${names}, and its parameters`);
   }
   const { route, query } = target;
-  if (holdsKey(query)) throw new InputError("The path holds what looks like an API key");
   const faults = nameFaults(query, parametersOf(route));
   readSelection(route, query, faults);
   if (namesAny(query, VINTAGE)) readVintage(query, nowMs, faults);

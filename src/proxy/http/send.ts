@@ -123,8 +123,6 @@ function partFields(
 /** Means "no limit" in x-ratelimit-remaining: the largest integer that every client can hold. */
 const UNLIMITED = 2_147_483_647;
 
-const resetsAtMs = (nowMs: number): number => monthEndMs(monthOf(nowMs));
-
 /** x-ratelimit-remaining after `used` calls. */
 export const remainingAfter = (limit: number | null, used: number): number =>
   callsLeft(limit, used) ?? UNLIMITED;
@@ -151,7 +149,7 @@ export async function remaining(
 function quotaExceeded(caller: AdmittedCaller, nowMs: number): Denial {
   const limit = String(caller.tier.callsPerMonth);
   const whose = caller.account === null ? "this address" : "the account";
-  const resetMs = resetsAtMs(nowMs);
+  const resetMs = monthEndMs(monthOf(nowMs));
   return deny(
     "quota_exceeded",
     `All ${limit} calls of ${whose} in this month are used; counting starts again at ${instantText(resetMs)}.`,
@@ -167,7 +165,7 @@ export function usageReply(caller: AdmittedCaller, used: number, nowMs: number):
     limit,
     used,
     remaining: callsLeft(limit, used),
-    resets_at: instantText(resetsAtMs(nowMs)),
+    resets_at: instantText(monthEndMs(monthOf(nowMs))),
   };
   return { ...jsonReply(body), remaining: remainingAfter(limit, used) };
 }
