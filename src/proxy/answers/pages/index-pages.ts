@@ -13,7 +13,7 @@ import { filled, siteFile } from "../../../site/files.ts";
 import { indicesTable, type ListedIndex } from "../../../site/indices-table.js";
 import { basketUrl } from "../../../site/requests.js";
 import { escaped, foreign, withDecimals } from "../../../site/text.js";
-import { historyText } from "../../docs/tier-words.ts";
+import { historyDepths } from "../../docs/tier-words.ts";
 import { PAGES } from "../../uncounted-routes.ts";
 import { exampleOf } from "./answers.ts";
 import type { PlanTerms } from "../plan-terms.ts";
@@ -27,15 +27,12 @@ const CHOSEN = "dram";
 export function indicesPage(): PageSource {
   const indices: readonly ListedIndex[] = withDecimals(exampleOf(INDICES).body).indices;
   const body: OneIndex = withDecimals(exampleOf(`${INDICES}/${CHOSEN}`).body);
-  const depths = KEY_TIER_NAMES.filter((name) => TIERS[name].index).map(
-    (name) => `${historyText(TIERS[name])} with ${name}`,
-  );
   return framed({
     path: PAGES.indices.path,
     title: "Indices",
     main: filled(siteFile("indices.html"), {
       tiers: tiersWhere(({ index }) => index, "or"),
-      depths: depths.join(", "),
+      depths: historyDepths(),
       example: indicesTable(indices, false),
       example_figures: indexFigures(body),
     }),
