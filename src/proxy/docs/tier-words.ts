@@ -1,5 +1,5 @@
 /** The table of tiers in words: for the pages, the OpenAPI document and the README. */
-import { FREE_SLICE_SIZE, KEY_TIER_NAMES, TIER_NAMES, TIERS, type Tier } from "../../market/tier.ts";
+import { FREE_SLICE_SIZE, TIER_NAMES, TIERS, type Tier } from "../../market/tier.ts";
 import { SESSIONS_PER_DAY } from "../../market/session.ts";
 import { counted, grouped } from "../../site/text.js";
 
@@ -23,10 +23,6 @@ export function historyText({ history }: Tier): string {
   if (history === null) return "none";
   return "days" in history ? `${history.days} days` : `${history.years} years`;
 }
-
-/** `90 days with starter, 5 years with pro`. */
-export const historyDepths = (): string =>
-  KEY_TIER_NAMES.map((name) => `${historyText(TIERS[name])} with ${name}`).join(", ");
 
 /** `25,000 per account`, or `unlimited`. */
 function callsText({ keysPerAccount, callsPerMonth }: Tier): string {

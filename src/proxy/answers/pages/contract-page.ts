@@ -6,9 +6,9 @@ import type { Board } from "../../../site/board.js";
 import { filled, siteFile } from "../../../site/files.ts";
 import { detailsHtml, levelHtml, othersHtml, type ContractBody } from "../../../site/record.js";
 import { escaped, foreign } from "../../../site/text.js";
-import { historyDepths } from "../../docs/tier-words.ts";
 import { DATA_ROUTES } from "../../routes.ts";
 import { PAGES } from "../../uncounted-routes.ts";
+import { historyDepths } from "./index-pages.ts";
 import { framed, type PageSource } from "./pages.ts";
 
 type Named = Pick<Contract, "id" | "name" | "ticker" | "segment">;

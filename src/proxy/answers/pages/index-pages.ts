@@ -13,12 +13,16 @@ import { filled, siteFile } from "../../../site/files.ts";
 import { indicesTable, type ListedIndex } from "../../../site/indices-table.js";
 import { basketUrl } from "../../../site/requests.js";
 import { escaped, foreign, withDecimals } from "../../../site/text.js";
-import { historyDepths } from "../../docs/tier-words.ts";
+import { historyText } from "../../docs/tier-words.ts";
 import { PAGES } from "../../uncounted-routes.ts";
 import { exampleOf } from "./answers.ts";
 import type { PlanTerms } from "../plan-terms.ts";
 import { framed, type PageSource } from "./pages.ts";
 import { priceHtml } from "./plans.ts";
+
+/** `90 days with starter, 5 years with pro`. */
+export const historyDepths = (): string =>
+  KEY_TIER_NAMES.map((name) => `${historyText(TIERS[name])} with ${name}`).join(", ");
 
 const INDICES = "GET /api/public/v1/indices";
 /** The index of the example. Its answer is recorded, too. */
