@@ -40,9 +40,9 @@ await withKey(async ({ tier, offer }) => {
     place.textContent = history.problem?.detail ?? "Your tier's history has no close of it.";
     return;
   }
-  place.className = "";
-  place.innerHTML = `<div></div>${closesTable(points)}`;
-  showChart(/** @type {HTMLElement} */ (place.firstElementChild), {
+  place.className = place.innerHTML = "";
+  byId("details").insertAdjacentHTML("beforeend", closesTable(points));
+  showChart(place, {
     points,
     title: `${body.name}: daily closes`,
     unit: body.unit,

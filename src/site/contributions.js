@@ -55,24 +55,23 @@ export const againstHtml = (level) => changeHtml(rounded(changeOf(level)));
 export function indexFigures(body) {
   const { base, series, level, chg_24h_pct, chg_30d_pct, constituents, carried } = body;
   const last = series?.history.at(-1);
+  const isPriced = body.cost_usd !== undefined;
+  /** @param {"cost_usd" | "cost_24h_usd" | "cost_30d_usd" | "cost_base_usd"} field @param {string} label */
+  const cost = (field, label) =>
+    isPriced ? figure(field, label, body[field], figureHtml, "USD") : "";
   const figures = [
-    ...(last
-      ? [figure("series_close", `Series, ${last.date}`, last.close, placesHtml, "points")]
-      : []),
-    figure("level", AGAINST, level, againstHtml, "%"),
+    last ? figure("series_close", `Series, ${last.date}`, last.close, placesHtml, "points") : "",
+    cost("cost_usd", "Cost"),
+    cost("cost_24h_usd", "24 h before"),
     figure("chg_24h_pct", "24 h", chg_24h_pct, changeHtml, "%"),
+    cost("cost_30d_usd", "30 days before"),
     figure("chg_30d_pct", "30 days", chg_30d_pct, changeHtml, "%"),
+    cost("cost_base_usd", `A year before, ${base.date}`),
+    figure("level", AGAINST, level, againstHtml, "%"),
     figure("constituents", "Constituents", constituents, countHtml),
     figure("carried", "Carried", carried, countHtml),
   ];
-  const costs = [
-    figure("cost_usd", "Cost", body.cost_usd, figureHtml, "USD"),
-    figure("cost_24h_usd", "24 h before", body.cost_24h_usd, figureHtml, "USD"),
-    figure("cost_30d_usd", "30 days before", body.cost_30d_usd, figureHtml, "USD"),
-    figure("cost_base_usd", `A year before, ${base.date}`, body.cost_base_usd, figureHtml, "USD"),
-  ];
-  const lists = body.cost_usd === undefined ? [figures] : [costs, figures];
-  return lists.map((list) => `<dl class="figures">${list.join("")}</dl>`).join("\n");
+  return `<dl class="figures${isPriced ? " costs" : ""}">${figures.join("")}</dl>`;
 }
 
 /** A count. @param {string | number | null | undefined} count */

@@ -42,9 +42,9 @@ export function indicesTable(indices, isLinked) {
       placesHtml,
       ({ series_date: date }) => (date === newest ? "" : dateHtml(date)),
     ),
-    figureColumn("24 h %", "chg_24h_pct", changeHtml),
-    figureColumn("30 d %", "chg_30d_pct", changeHtml),
-    figureColumn("Against a year ago %", "level", againstHtml),
+    figureColumn("24 h %", "chg_24h_pct", changeHtml),
+    figureColumn("30 d %", "chg_30d_pct", changeHtml),
+    figureColumn("1 year %", "level", againstHtml),
     figureColumn("Constituents", "constituents", countHtml),
   ];
   return tableHtml(' class="indices"', columns, indices, ({ id }) => ` data-id="${escaped(id)}"`);

@@ -137,7 +137,7 @@ export function closesTable(points) {
   const shown = points.slice(-CLOSES_SHOWN).toReversed();
   const pairs = shown.map((point, at) => ({ point, before: points.at(-at - 2) }));
   const table = scrolling("Table of closes", tableHtml(' id="closes"', CLOSES, pairs));
-  return `<h3>Last ${counted(shown.length, "close")}</h3>\n${table}`;
+  return section("last", `Last ${counted(shown.length, "close")}`, table);
 }
 
 /**

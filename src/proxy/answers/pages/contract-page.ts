@@ -8,6 +8,7 @@ import { detailsHtml, levelHtml, othersHtml, type ContractBody } from "../../../
 import { escaped, foreign } from "../../../site/text.js";
 import { DATA_ROUTES } from "../../routes.ts";
 import { PAGES } from "../../uncounted-routes.ts";
+import { historyDepths } from "./index-pages.ts";
 import { framed, type PageSource } from "./pages.ts";
 
 type Named = Pick<Contract, "id" | "name" | "ticker" | "segment">;
@@ -32,15 +33,11 @@ export function lockedPage(
   board: Board | null,
   origin: string,
 ): PageSource {
-  const facts = [
-    ["Unit", contract.unit],
-    ["Segment", contract.segment],
-    ["Source", contract.source],
-  ].map(([label, text]) => `<div><dt>${label}</dt><dd>${foreign(text as string)}</dd></div>`);
   return page(contract, board, origin, {
     level: `<p>${WITHOUT_RECORD[reason]} Give it in the field at the top; see <a href="../plans">plans</a>.</p>
 <dl class="facts">
-${facts.join("\n")}
+<div><dt>Unit</dt><dd>${foreign(contract.unit)}</dd></div>
+<div><dt>Source</dt><dd>${foreign(contract.source)}</dd></div>
 </dl>`,
     details: "",
   });
@@ -67,6 +64,7 @@ function page(
       segment_query: encodeURIComponent(segment),
       programs: filled(siteFile("request-json.html"), { url: escaped(url) }),
       others: othersHtml(near, id),
+      depths: historyDepths(),
       ...parts,
     }),
     isIndexed: parts.details !== "",

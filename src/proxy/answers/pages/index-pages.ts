@@ -20,6 +20,10 @@ import type { PlanTerms } from "../plan-terms.ts";
 import { framed, type PageSource } from "./pages.ts";
 import { priceHtml } from "./plans.ts";
 
+/** `90 days with starter, 5 years with pro`. */
+export const historyDepths = (): string =>
+  KEY_TIER_NAMES.map((name) => `${historyText(TIERS[name])} with ${name}`).join(", ");
+
 const INDICES = "GET /api/public/v1/indices";
 /** The index of the example. Its answer is recorded, too. */
 const CHOSEN = "dram";
@@ -27,15 +31,12 @@ const CHOSEN = "dram";
 export function indicesPage(): PageSource {
   const indices: readonly ListedIndex[] = withDecimals(exampleOf(INDICES).body).indices;
   const body: OneIndex = withDecimals(exampleOf(`${INDICES}/${CHOSEN}`).body);
-  const depths = KEY_TIER_NAMES.filter((name) => TIERS[name].index).map(
-    (name) => `${historyText(TIERS[name])} with ${name}`,
-  );
   return framed({
     path: PAGES.indices.path,
     title: "Indices",
     main: filled(siteFile("indices.html"), {
       tiers: tiersWhere(({ index }) => index, "or"),
-      depths: depths.join(", "),
+      depths: historyDepths(),
       example: indicesTable(indices, false),
       example_figures: indexFigures(body),
     }),

@@ -127,7 +127,8 @@ const errorsHtml = (route: Route): string => {
   const lines = [...problemsOf(route)].flatMap(([status, codes]) =>
     codes.map((code) => `<li>${status} <a href="#${code}"><code>${code}</code></a></li>`),
   );
-  return `<ul class="errors">\n${lines.toSorted().join("\n")}\n</ul>`;
+  const list = `<ul class="errors">\n${lines.toSorted().join("\n")}\n</ul>`;
+  return `<details class="codes"><summary>${counted(lines.length, "code")}</summary>\n${list}</details>`;
 };
 
 const READABLE = { listMax: 1, head: 1, tail: 0, lineMax: 52 };
