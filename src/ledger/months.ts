@@ -154,7 +154,12 @@ export function decodeMonth(bytes: Buffer, key: string, levels: Map<string, Leve
     const ofContract = levels.get(line.id) ?? new Levels();
     levels.set(line.id, ofContract);
     const figured = FIGURES.filter(([, name]) => line[name] !== undefined);
-    line.at.forEach((_, position) => ofContract.push(levelOf(line, figured, position, first)));
+    // Most lines have an id, sessions and prices alone.
+    const isPlain = Object.keys(line).length === 3;
+    for (const [position, at] of line.at.entries()) {
+      if (isPlain) ofContract.add(first + at, microsOf(line.usd[position] as number));
+      else ofContract.push(levelOf(line, figured, position, first));
+    }
   }
 }
 
@@ -207,20 +212,14 @@ function levelOf(
   position: number,
   first: Session,
 ): Level {
-  const level = {
-    session: first + (line.at[position] as number),
-    usd: microsOf(line.usd[position] as number),
-  };
   const basis = BASES[BASIS_LETTERS.indexOf(line.basis?.[position] ?? "r")] as Basis;
   const asOf = line.as_of?.[position];
   const note = line.notes?.[position];
-  if (basis === "reported" && asOf === undefined && note === undefined && figured.length === 0) {
-    return level;
-  }
   const named = NOTED.filter(([, name]) => note?.[name] !== undefined);
   return {
-    ...level,
-    basis,
+    session: first + (line.at[position] as number),
+    usd: microsOf(line.usd[position] as number),
+    ...(basis === "reported" ? {} : { basis }),
     ...(asOf === undefined ? {} : { asOf: parseDate(asOf) as number }),
     ...Object.fromEntries(
       figured.flatMap(([field, name, units]) => {

@@ -83,15 +83,21 @@ export class Levels {
   /** Adds a level after the last one. */
   push(level: Level): void {
     if (Object.keys(level).length > 2) this.#others.set(this.length, level);
-    this.#sessions.push(level.session);
-    this.#usd.push(level.usd);
+    this.add(level.session, level.usd);
+  }
+
+  /** Adds one that has a session and a price alone. */
+  add(session: Session, usd: Micros): void {
+    this.#sessions.push(session);
+    this.#usd.push(usd);
   }
 
   /** The level at a place from 0 on; undefined: there is none. */
   at(place: number): Level | undefined {
     const session = this.#sessions[place];
     if (session === undefined) return undefined;
-    return this.#others.get(place) ?? { session, usd: this.#usd[place] as Micros };
+    const other = this.#others.size > 0 && this.#others.get(place);
+    return other || { session, usd: this.#usd[place] as Micros };
   }
 
   *[Symbol.iterator](): Generator<Level> {

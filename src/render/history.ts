@@ -13,12 +13,6 @@ import { historyOf, knownOf, levelsOf, type BoardRecord, type TierView } from ".
 import type { Piece } from "../snapshot/coded.ts";
 import { csvText, harmless } from "./csv.ts";
 
-/** Closes or levels of a contract. */
-interface Rows<Row> {
-  readonly id: string;
-  readonly rows: readonly Row[];
-}
-
 interface Column {
   readonly name: string;
   /** How Parquet stores it; an OPTIONAL one may be null. */
@@ -49,11 +43,9 @@ const price = (name: string, usdOf: (row: Close) => Micros | undefined): Column 
   },
 });
 
-const ID = "contract_id";
-
 /** The columns of histories, in their order. */
 const COLUMNS: readonly Column[] = [
-  { name: ID, type: { ...TEXT, ...REQUIRED }, value: (_row, id) => id },
+  { name: "contract_id", type: { ...TEXT, ...REQUIRED }, value: (_row, id) => id },
   {
     name: "date",
     type: { type: "INT32", converted_type: "DATE", ...REQUIRED },
@@ -88,7 +80,8 @@ const basisOf = ({ basis = "reported" }: Level): Basis => basis;
 export const historyCsv = (view: TierView, catalog: readonly Contract[]): Generator<Piece> =>
   csvByContract(
     COLUMNS.map(({ name }) => name).join(","),
-    rowsByContract(view, catalog, historyOf),
+    knownOf(view, catalog),
+    (record) => historyOf(view, record),
     (id, { date, level, breakReason }) =>
       `${id},${dateText(date)},${figures(level)},${sessionUtc(level.session)},${quoted(breakReason)}`,
   );
@@ -97,7 +90,8 @@ export const historyCsv = (view: TierView, catalog: readonly Contract[]): Genera
 export const levelsCsv = (view: TierView, catalog: readonly Contract[]): Generator<Piece> =>
   csvByContract(
     "contract_id,session_utc,spot_usd,low_usd,high_usd,inputs,basis,as_of,break_reason",
-    rowsByContract(view, catalog, levelsOf),
+    knownOf(view, catalog),
+    (record) => levelsOf(view, record),
     (id, level) =>
       `${id},${sessionUtc(level.session)},${figures(level)},${dateText(dateOf(level))},${quoted(level.breakReason)}`,
   );
@@ -115,15 +109,16 @@ const usdText = (usd: Micros | undefined): string => (usd === undefined ? "" : f
  */
 function* csvByContract<Row>(
   header: string,
-  contracts: Iterable<Rows<Row>>,
+  contracts: readonly BoardRecord[],
+  rowsOf: (record: BoardRecord) => readonly Row[],
   lineOf: (id: string, row: Row) => string,
 ): Generator<Piece> {
   yield { id: null, bytes: Buffer.from(`${header}\r\n`) };
-  for (const { id, rows } of contracts) {
-    if (rows.length === 0) continue;
+  for (const record of contracts) {
+    const { id } = record.contract;
     let lines = "";
-    for (const row of rows) lines += `${lineOf(id, row)}\r\n`;
-    yield { id, bytes: Buffer.from(lines) };
+    for (const row of rowsOf(record)) lines += `${lineOf(id, row)}\r\n`;
+    if (lines !== "") yield { id, bytes: Buffer.from(lines) };
   }
 }
 
@@ -139,40 +134,28 @@ export function historyParquet(view: TierView, catalog: readonly Contract[]): Ui
   const schema = [root, ...COLUMNS.map(({ name, type }) => ({ name, ...type }))];
   const writer = new ByteWriter();
   const file = new ParquetWriter({ writer, schema });
-  let group: Rows<Close>[] = [];
+  let group: { id: string; rows: Close[] }[] = [];
   let groupSize = 0;
   const writeGroup = (): void => {
-    const columnData = COLUMNS.map(({ name, type, encoding, value }) => {
-      const data: DecodedArray = isDouble(type) ? new Float64Array(groupSize) : [];
+    const columnData = COLUMNS.map(({ name, encoding, value }) => {
+      // hyparquet-writer takes doubles as they are, and copies all else.
+      const data: DecodedArray = name === "close_usd" ? new Float64Array(groupSize) : [];
       let at = 0;
       for (const { id, rows } of group) for (const row of rows) data[at++] = value(row, id);
       // By the least and the greatest id of a group a reader knows which contracts it holds.
-      return { name, data, ...(encoding && { encoding }), statistics: name === ID };
+      return { name, data, ...(encoding && { encoding }), statistics: name === "contract_id" };
     });
     // A group is one page, of any size.
     void file.write({ columnData, rowGroupSize: ROWS_PER_GROUP, pageSize: 0 });
     [group, groupSize] = [[], 0];
   };
-  for (const contract of rowsByContract(view, catalog, historyOf)) {
-    if (groupSize > 0 && groupSize + contract.rows.length > ROWS_PER_GROUP) writeGroup();
-    group.push(contract);
-    groupSize += contract.rows.length;
+  for (const record of knownOf(view, catalog)) {
+    const rows = historyOf(view, record);
+    if (groupSize > 0 && groupSize + rows.length > ROWS_PER_GROUP) writeGroup();
+    group.push({ id: record.contract.id, rows });
+    groupSize += rows.length;
   }
   if (groupSize > 0) writeGroup();
   void file.finish();
   return writer.getBytes();
-}
-
-/** Whether each row has a double: hyparquet-writer takes these as they are, and copies all others. */
-const isDouble = ({ type, repetition_type }: Column["type"]): boolean =>
-  repetition_type === "REQUIRED" && type === "DOUBLE";
-
-function* rowsByContract<Row>(
-  view: TierView,
-  catalog: readonly Contract[],
-  rowsOf: (view: TierView, record: BoardRecord) => readonly Row[],
-): Generator<Rows<Row>> {
-  for (const record of knownOf(view, catalog)) {
-    yield { id: record.contract.id, rows: rowsOf(view, record) };
-  }
 }
