@@ -14,8 +14,10 @@ export function markPlace(contents) {
     const isAbove = (/** @type {Element | null} */ section) =>
       section !== null && section.getBoundingClientRect().top < LINE_PX;
     const here = links[Math.max(0, sections.findLastIndex(isAbove))];
+    // Where the same section is read on, the list stays where its reader scrolled it.
+    if (here === undefined || here.ariaCurrent === "true") return;
     for (const link of links) link.ariaCurrent = link === here ? "true" : null;
-    if (here !== undefined) contents.scrollTop = here.offsetTop - contents.clientHeight / 2;
+    contents.scrollTop = here.offsetTop - contents.clientHeight / 2;
   };
   addEventListener("scroll", mark, { passive: true });
   mark();

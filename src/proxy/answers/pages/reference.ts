@@ -125,7 +125,7 @@ function formOf({ type = "object", format, items, anyOf, ...schema }: Schema): s
 
 const errorsHtml = (route: Route): string => {
   const lines = [...problemsOf(route)].flatMap(([status, codes]) =>
-    codes.map((code) => `<li>${status} <a href="#${code}"><code>${code}</code></a></li>`),
+    codes.map((code) => `<li>${status} <a href="#${code}">${code}</a></li>`),
   );
   const list = `<ul class="errors">\n${lines.toSorted().join("\n")}\n</ul>`;
   return `<details class="codes"><summary>${counted(lines.length, "code")}</summary>\n${list}</details>`;
