@@ -41,7 +41,7 @@ await withKey(async ({ tier, offer }) => {
     return;
   }
   place.className = place.innerHTML = "";
-  byId("details").insertAdjacentHTML("beforeend", closesTable(points));
+  byId("newest").innerHTML = closesTable(points);
   showChart(place, {
     points,
     title: `${body.name}: daily closes`,
