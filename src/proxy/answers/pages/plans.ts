@@ -18,8 +18,6 @@ import { placeHtml, PLACE_WORDS, type PlanTerms } from "../plan-terms.ts";
 import { PAGES } from "../../uncounted-routes.ts";
 import { framed, type PageSource } from "./pages.ts";
 
-/** What was not told of a tier, or does not concern it. */
-const NOTHING = '<span class="none">\u2013</span>';
 /** The lines of the table that the cards show, too. */
 const LIMITS = ["Contracts", "Freshness", "History of a contract", "Calls a month"];
 
@@ -40,7 +38,7 @@ export function plansPage(terms: PlanTerms, served?: LoadedSnapshot["tiers"]): P
     `${TIER_NAMES.map((name) => `<td data-tier="${name}">${html(name)}</td>`).join("")}</tr>`;
   const termsLine = (label: string, html: (tier: Tier) => string | null): string =>
     TIER_NAMES.some((name) => html(tiers[name]) !== null)
-      ? line(label, (name) => html(tiers[name]) ?? NOTHING)
+      ? line(label, (name) => html(tiers[name]) ?? '<span class="none">\u2013</span>')
       : "";
   const groups = TIER_GROUPS.map(([name, rows]) => {
     const lines = rows.map((row) => {
@@ -67,16 +65,14 @@ export function plansPage(terms: PlanTerms, served?: LoadedSnapshot["tiers"]): P
       limits: limits
         .map((row) => `<div><dt>${row.label}</dt><dd>${escaped(textOf(row, tier.name))}</dd></div>`)
         .join("\n"),
-      step: wayHtml(tier) ?? "",
+      step: wayHtml(tier) ?? "For a key, ask the operator of this service.",
     }),
   );
-  const ways = Object.values(tiers).map(wayHtml);
   return framed({
     path: PAGES.plans.path,
     title: "Plans",
     main: filled(siteFile("plans.html"), {
       cards: cards.join("\n"),
-      way: ways.includes(null) ? "For a key, ask the operator of this service." : "",
       heads: TIER_NAMES.map(
         (name) => `<th scope="col" data-tier="${name}">${tiers[name].title}</th>`,
       ).join(""),
@@ -94,11 +90,9 @@ export function plansPage(terms: PlanTerms, served?: LoadedSnapshot["tiers"]): P
   });
 }
 
-/** `yes`, `no` and `none` as a tick and a dash, with the word for screen readers; other texts as they are. */
+/** `no` and `none` muted, the words of the cards and of the guide; other texts as they are. */
 const offerHtml = (text: string): string =>
-  /^(?:yes|no|none)$/.test(text)
-    ? `<span class="${text === "yes" ? "tick" : "dash"}"><span>${text}</span></span>`
-    : escaped(text);
+  /^(?:no|none)$/.test(text) ? `<span class="none">${text}</span>` : escaped(text);
 
 /** A link that shows its address, or null. */
 const contactHtml = ({ contact }: Terms | PlanTerms): string | null =>
