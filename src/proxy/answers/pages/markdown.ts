@@ -87,9 +87,10 @@ function table(this: Renderer, { header, rows }: Tokens.Table): string {
   return `<div class="scroll" tabindex="0"><table>\n${head}<tbody>\n${lines.join("\n")}\n</tbody></table></div>\n`;
 }
 
-/** A block of the language `formula` is mathematics, not code. */
+/** A block of the language `formula` is mathematics, not code; fractions and what stands in parentheses are not broken. */
 function code({ text, lang = "" }: Tokens.Code): string {
-  if (lang === "formula") return `<pre class="formula" tabindex="0">${escaped(text)}</pre>\n`;
+  const whole = text.replaceAll(/\([^()]*\)| \/ /g, (part) => part.replaceAll(" ", "\u{a0}"));
+  if (lang === "formula") return `<pre class="formula" tabindex="0">${escaped(whole)}</pre>\n`;
   return `<div class="code" data-language="${lang}"><pre tabindex="0"><code>${withOrigin(text)}\n</code></pre></div>\n`;
 }
 
@@ -117,5 +118,8 @@ export const tabbed = (programs: readonly (readonly [label: string, html: string
 
 const codespan = ({ text }: Tokens.Codespan): string => `<code>${withOrigin(text)}</code>`;
 
+/** Long addresses break before a slash. */
 const withOrigin = (text: string): string =>
-  escaped(text).replaceAll(ORIGIN, `<span data-origin>${ORIGIN}</span>`);
+  escaped(text)
+    .replaceAll(/(?<=[\w}])\//g, "<wbr>/")
+    .replaceAll(ORIGIN, `<span data-origin>${ORIGIN}</span>`);

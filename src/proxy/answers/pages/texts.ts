@@ -27,12 +27,13 @@ export interface Settings {
  * slash at its end, `https://host/prefix`; commands name it.
  */
 export function textPages(origin: string): PageSource[] {
+  const changes = siteFile("../../CHANGELOG.md").replace("Unreleased", "Since the last release");
   const guide = withSlots(siteFile("guide.md"));
   const llms = withSlots(siteFile("llms.txt"));
   return [
     page(PAGES.guide.path, guide, origin),
     plain(PAGES.guideMarkdown.path, guide, origin),
-    page(PAGES.changelog.path, siteFile("../../CHANGELOG.md"), origin),
+    page(PAGES.changelog.path, changes, origin),
     plain(PAGES.llms.path, llms, origin),
     plain(PAGES.client.path, siteFile("client.py"), origin),
   ];
