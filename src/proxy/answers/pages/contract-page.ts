@@ -34,8 +34,7 @@ export function lockedPage(
   origin: string,
 ): PageSource {
   return page(contract, board, origin, {
-    level: `<p>${WITHOUT_RECORD[reason]} With one, this page shows
-level, changes, corrections and history (${historyDepths()}): see <a href="../plans">plans</a>.</p>
+    level: `<p>${WITHOUT_RECORD[reason]} With one, this page shows level, changes and corrections.</p>
 <dl class="facts">
 <div><dt>Unit</dt><dd>${foreign(contract.unit)}</dd></div>
 <div><dt>Source</dt><dd>${foreign(contract.source)}</dd></div>
