@@ -222,15 +222,14 @@ function columnLike(name: string, { columns }: TableShape): string | undefined {
 }
 
 /**
- * The index of each of the table's columns in the file; −1: the file lacks it. Returns null, after
- * complaints, if the header does not fit the table.
+ * The index of each of the table's columns in the file; −1: the file lacks it. Complains of what does not fit;
+ * returns null if rows cannot be read by it: a column is missing, misspelled or there twice.
  */
 function headerPositions(
   header: readonly string[],
   { shape, complaints, where }: Rows,
   line: number,
 ): readonly number[] | null {
-  const before = complaints.count;
   const found = (finding: string): void => complaints.at(where(line), finding);
   header.forEach((name, at) => {
     if (!shape.columns.includes(name)) {
@@ -241,7 +240,11 @@ function headerPositions(
     if (!header.some((other) => columnLike(other, shape) === name))
       found(`the header lacks the column ${quoted(name)}`);
   }
-  return complaints.count > before ? null : shape.columns.map((name) => header.indexOf(name));
+  const known = header.map((name) => columnLike(name, shape)).filter((name) => name !== undefined);
+  const fits =
+    known.every((name, at) => header.includes(name) && known.indexOf(name) === at) &&
+    shape.required.every((name) => known.includes(name));
+  return fits ? shape.columns.map((name) => header.indexOf(name)) : null;
 }
 
 const INDEX = "an index? Write the table without it (pandas: index=False)";
@@ -262,7 +265,7 @@ function takeFields(rows: Rows, fields: Fields, position: number): void {
   const fault = (name: string, tell: () => void): void => {
     isFaultless = false;
     // A row without an id is nobody's, so it cannot be held.
-    if (!filter?.rules.holdInvalid || name === "id" || !shape.columns.includes(name)) tell();
+    if (!filter?.rules.holdInvalid || name === "id") tell();
   };
   const found = (finding: string): void => complaints.at(where(position), finding);
   const expected = `expected ${shape.columns.join(", ")}`;
@@ -274,7 +277,10 @@ function takeFields(rows: Rows, fields: Fields, position: number): void {
     return;
   }
   for (const name of names) {
-    if (!shape.columns.includes(name)) fault(name, () => found(unknown("field", name, -1, shape)));
+    if (shape.columns.includes(name)) continue;
+    // What a field of another spelling holds is not read, and not missed.
+    if (columnLike(name, shape) !== undefined) isFaultless = false;
+    found(unknown("field", name, -1, shape));
   }
   for (const name of shape.required) {
     if (!Object.hasOwn(fields, name) && !names.some((other) => columnLike(other, shape) === name))
