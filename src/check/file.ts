@@ -65,7 +65,8 @@ export async function answerOf(service: Service, { path, vintage }: Target): Pro
 export async function fileSteps(service: Service, target: Target, answer: Named): Promise<Step[]> {
   const { number, roots } = answer.publication;
   if (target.file === null) {
-    const why = "a basket or a selection is made when it is asked for, and is in no file";
+    const why =
+      "a basket is computed, and a selection is made, when it is asked for; neither is a file";
     return [unproven("sums", `The answer is not provable: ${why}`)];
   }
   if (Object.values(roots).every((root) => root === null)) {
