@@ -223,7 +223,7 @@ function columnLike(name: string, { columns }: TableShape): string | undefined {
 
 /**
  * The index of each of the table's columns in the file; −1: the file lacks it. Complains of what does not fit;
- * returns null if rows cannot be read by it: a column is missing, misspelled or there twice.
+ * returns null if no row can be read by it: a required column is missing, or one is misspelled or there twice.
  */
 function headerPositions(
   header: readonly string[],

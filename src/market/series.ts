@@ -96,8 +96,7 @@ export class Levels {
   at(place: number): Level | undefined {
     const session = this.#sessions[place];
     if (session === undefined) return undefined;
-    const other = this.#others.size > 0 && this.#others.get(place);
-    return other || { session, usd: this.#usd[place] as Micros };
+    return this.#others.get(place) ?? { session, usd: this.#usd[place] as Micros };
   }
 
   *[Symbol.iterator](): Generator<Level> {

@@ -179,6 +179,8 @@ describe("for programs that collect pages", () => {
     expect(text).toContain("<h1>Changelog</h1>");
     expect(text).toContain('<h2 id="0-2-0-2026-11-23">');
     expect(text).toContain("0.2.0 <time>2026-11-23</time>");
+    // A caller's word for what the package calls unreleased: this service has it already.
+    expect(text).not.toContain("Unreleased");
     // Each version begins with what a reader of the API must do.
     const versions = text.split("<h2 id=").slice(2);
     for (const version of versions) {

@@ -27,7 +27,10 @@ export interface Settings {
  * slash at its end, `https://host/prefix`; commands name it.
  */
 export function textPages(origin: string): PageSource[] {
-  const changes = siteFile("../../CHANGELOG.md").replace("Unreleased", "Since the last release");
+  const changes = siteFile("../../CHANGELOG.md").replace(
+    "## Unreleased",
+    "## Since the last release",
+  );
   const guide = withSlots(siteFile("guide.md"));
   const llms = withSlots(siteFile("llms.txt"));
   return [
