@@ -4,8 +4,8 @@
  * until its call is in the state.
  *
  * While the state does not answer, this process grants calls from the counts that it knows, and adds
- * them when the state is back. A count never decreases within its month: every batch contains the
- * counts that this process knows, and the state takes the larger number.
+ * them when the state is back. Only a call that is given back decreases a count within its month: every
+ * batch contains the counts that this process knows, and the state takes the larger number.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { cacheOf } from "../lib/caches.ts";
@@ -30,10 +30,12 @@ export interface TakeResult {
 /** What this process knows of a count. */
 interface Count extends CountName {
   readonly id: string;
-  /** The largest number that the state has returned, or has when it replies to the running batch. */
+  /** What the state holds, as far as this process knows, when it replies to the running batch. */
   known: number;
-  /** Calls that were granted from memory and are in no batch yet. */
+  /** Calls that were granted from memory, less those given back, that are in no batch yet. */
   unwritten: number;
+  /** Calls given back that the running batch subtracts. Until its reply, the state may hold so many more. */
+  returning: number;
   /** The instant from which it may be forgotten, and that of its latest call (epoch milliseconds). */
   readonly forgetAtMs: number;
   atMs: number;
@@ -96,11 +98,10 @@ export class Counts {
     const id = `${monthOf(atMs)} ${keyId ?? subject} ${limit}`;
     let item = this.#waiting.get(id);
     if (item === undefined) {
-      const count = this.#count(subject, atMs);
-      const ofKey = keyId === null ? [] : [this.#count(`key:${keyId}`, atMs)];
-      item = itemOf([count, ...ofKey], limit);
+      item = itemOf(this.#countsOf(subject, atMs, keyId), limit);
       if (this.#state.trouble !== null) return this.#takeHere(item.counts, limit);
-      if (limit !== null && count.known >= limit) return { granted: false, used: count.known };
+      const used = usedOf(item.counts[0]);
+      if (limit !== null && used >= limit) return { granted: false, used };
       this.#waiting.set(id, item);
       void this.flush();
     }
@@ -108,6 +109,19 @@ export class Counts {
     return new Promise((resolve) => {
       takers.push(resolve);
     });
+  }
+
+  /**
+   * Gives back one call that `take` granted with the same subject, instant and key: the request failed
+   * after it was counted. This process sees the lower count at once; the state gets it with the next
+   * batch, or when it is back. Never throws.
+   *
+   * If other processes count the subject, too, the count may stay too high by the calls given back, and is
+   * never too low: another process takes the lower number for a loss of the state, and writes its own.
+   */
+  giveBack(subject: Subject, atMs: number, keyId: string | null = null): void {
+    for (const count of this.#countsOf(subject, atMs, keyId)) this.#add(count, -1);
+    if (this.#state.trouble === null) void this.flush();
   }
 
   /** Notes that the key was used on the day UTC of `atMs`: with the next batch, once a day. */
@@ -133,7 +147,8 @@ export class Counts {
     try {
       const [stored = 0] = await this.#driver.used([count]);
       if (stored < count.known) this.#unwritten.set(count.id, count);
-      count.known = Math.max(count.known, stored);
+      // It may have been read before the running batch was counted.
+      count.known = Math.max(count.known, stored - count.returning);
       if (this.hasUnwritten) void this.flush();
     } catch (error) {
       this.#state.failed(error);
@@ -196,9 +211,26 @@ export class Counts {
     let at = 0;
     for (const item of items) {
       const end = at + item.counts.length;
-      settle(item, replies.slice(at, end));
+      this.#settle(item, replies.slice(at, end));
       at = end;
     }
+  }
+
+  /** Passes the state's reply to the counts of an item, and to its callers. */
+  #settle({ counts, takers, isAnswered }: Item, replies: readonly CountReply[]): void {
+    counts.forEach((count, at) => {
+      const { granted, used } = replies[at] as CountReply;
+      count.known = Math.max(count.known, used);
+      count.returning = 0;
+      // The callers got their answers from memory, and the state has counted them now.
+      if (isAnswered && granted > 0) this.#add(count, -granted);
+    });
+    if (isAnswered) return;
+    const { granted, used } = replies[0] as CountReply;
+    takers.forEach((answer, at) => {
+      const isGranted = at < granted;
+      answer({ granted: isGranted, used: isGranted ? used - granted + at + 1 : used });
+    });
   }
 
   #nextBatch(): Batch {
@@ -213,8 +245,9 @@ export class Counts {
       counts.map((count, at) => {
         const { subject, month, known, unwritten: added } = count;
         // A batch is sent until there is a reply, and then they are in the state.
-        count.known += added;
+        count.known = usedOf(count);
         count.unwritten = 0;
+        if (added < 0) count.returning = -added;
         const decides = { limit: at === 0 ? limit : null, follows: at > 0 };
         // Relative to the instant of the call, so that a clock that jumps does not shorten it.
         const keptMs = count.forgetAtMs - count.atMs;
@@ -236,11 +269,20 @@ export class Counts {
     const used = usedOf(count);
     const isFull = this.#unwritten.size >= UNWRITTEN_COUNTS && !this.#unwritten.has(count.id);
     if (isFull || (limit !== null && used >= limit)) return { granted: false, used };
-    for (const each of counts) {
-      each.unwritten += 1;
-      this.#unwritten.set(each.id, each);
-    }
+    for (const each of counts) this.#add(each, 1);
     return { granted: true, used: used + 1 };
+  }
+
+  /** Adds calls in memory, to be written with a later batch. */
+  #add(count: Count, calls: number): void {
+    count.unwritten += calls;
+    this.#unwritten.set(count.id, count);
+  }
+
+  /** The count that decides on a call, then that of the key, if it comes with one. */
+  #countsOf(subject: Subject, atMs: number, keyId: string | null): Item["counts"] {
+    const ofKey = keyId === null ? [] : [this.#count(`key:${keyId}`, atMs)];
+    return [this.#count(subject, atMs), ...ofKey];
   }
 
   #count(subject: Subject, atMs: number): Count {
@@ -248,7 +290,7 @@ export class Counts {
     const id = idOf(subject, month);
     let count = this.#counts.get(id) ?? this.#unwritten.get(id);
     if (count === undefined) {
-      const none = { known: 0, unwritten: 0, atMs };
+      const none = { known: 0, unwritten: 0, returning: 0, atMs };
       count = { id, subject, month, ...none, forgetAtMs: forgetAtMs(subject, month) };
       this.#counts.set(id, count);
     }
@@ -257,25 +299,10 @@ export class Counts {
   }
 }
 
-/** Passes the state's reply to the counts of an item, and to its callers. */
-function settle({ counts, takers, isAnswered }: Item, replies: readonly CountReply[]): void {
-  counts.forEach((count, at) => {
-    const { granted, used } = replies[at] as CountReply;
-    count.known = Math.max(count.known, used);
-    // Of calls that were answered from memory, those that the state granted are in its count now.
-    if (isAnswered) count.unwritten = Math.max(0, count.unwritten - granted);
-  });
-  if (isAnswered) return;
-  const { granted, used } = replies[0] as CountReply;
-  takers.forEach((answer, at) => {
-    const isGranted = at < granted;
-    answer({ granted: isGranted, used: isGranted ? used - granted + at + 1 : used });
-  });
-}
-
 const idOf = (subject: Subject, month: string): string => `${month} ${subject}`;
 
-const usedOf = ({ known, unwritten }: Count): number => known + unwritten;
+/** A count that was forgotten here may have more calls to give back than this process knows of. */
+const usedOf = ({ known, unwritten }: Count): number => Math.max(0, known + unwritten);
 
 const itemOf = (counts: Item["counts"], limit: number | null): Item => ({
   counts,

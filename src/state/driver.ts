@@ -43,7 +43,10 @@ export interface CountName {
 export interface CountRequest extends CountName {
   /** The largest number this process knows. If the state holds less, it has lost something. */
   readonly known: number;
-  /** Calls that were granted while the state did not answer. They are added even above the limit. */
+  /**
+   * Calls that were granted while the state did not answer, less those given back. They are added even
+   * above the limit. A negative number lowers the count, to 0 at most.
+   */
   readonly added: number;
   /** Calls that callers wait for, and the limit for them (null: no limit). */
   readonly wanted: number;

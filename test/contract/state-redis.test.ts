@@ -133,6 +133,22 @@ function redisTests(baseUrl: string): void {
       await forwarder.stop();
     });
 
+    test("a call whose reply is lost, and that is given back, is counted for nobody", async () => {
+      const { forwarder, location } = await forwarded();
+      const gatekeeper = await serve(location);
+      forwarder.loseNextReply();
+      const { used } = await gatekeeper.counts.take("account:acme", 100, now);
+      // It was granted from memory, and Redis has counted it.
+      expect([used, gatekeeper.trouble]).toEqual([1, expect.any(String)]);
+      gatekeeper.counts.giveBack("account:acme", now);
+      await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), { timeout: 10_000 });
+      await gatekeeper.counts.flush();
+      expect(await gatekeeper.counts.used("account:acme", now)).toBe(0);
+      open.splice(0);
+      await gatekeeper.close();
+      await forwarder.stop();
+    });
+
     test("only counts and writers expire", async () => {
       const gatekeeper = await serve(direct);
       await gatekeeper.counts.take("account:acme", null, now);

@@ -2,7 +2,7 @@ import { chmod, mkdtemp, readFile, readdir, rename, rm, stat, writeFile } from "
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { setTimeout as delay } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { openGatekeeper, withRegistry } from "../../src/state/open.ts";
 import { openRegistry } from "./open-registry.ts";
@@ -161,6 +161,23 @@ describe("an SQLite state", () => {
     other.close();
     expect(await call).toEqual({ granted: true, used: 1 });
     expect(gatekeeper.trouble).toBeNull();
+    await gatekeeper.close();
+  });
+
+  test("that another process locks: a read beside a call that is given back does not undo it", async () => {
+    const gatekeeper = await openGatekeeper(location, clock);
+    const { counts } = gatekeeper;
+    for (let call = 0; call < 5; call++) await counts.take("account:acme", 10, clock.now());
+    const other = new DatabaseSync(join(location, "chipboard.sqlite"));
+    other.exec("BEGIN IMMEDIATE");
+    counts.giveBack("account:acme", clock.now());
+    // The batch was made, and waits for the lock; reading does not.
+    for (let turn = 0; turn < 5; turn++) await nextTurn();
+    expect(await counts.used("account:acme", clock.now())).toBe(4);
+    other.exec("ROLLBACK");
+    other.close();
+    expect(await counts.take("account:acme", 10, clock.now())).toEqual({ granted: true, used: 5 });
+    expect(await counts.used("account:acme", clock.now())).toBe(5);
     await gatekeeper.close();
   });
 

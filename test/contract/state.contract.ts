@@ -1,5 +1,6 @@
 /** The promises of every state driver; the tests run on SQLite and on Redis. */
 import { stateCountsContract } from "./state-counts.contract.ts";
+import { stateGivenBackContract } from "./state-given-back.contract.ts";
 import { stateKeysContract } from "./state-keys.contract.ts";
 import { stateLogContract } from "./state-log.contract.ts";
 import type { StateUnderTest } from "./state-under-test.ts";
@@ -8,5 +9,6 @@ import type { StateUnderTest } from "./state-under-test.ts";
 export function stateContract(name: string, create: () => Promise<StateUnderTest>): void {
   stateKeysContract(name, create);
   stateCountsContract(name, create);
+  stateGivenBackContract(name, create);
   stateLogContract(name, create);
 }

@@ -16,7 +16,7 @@ if last[1] == ARGV[2] then return last[2] end
 local replies = {}
 for i, request in ipairs(cjson.decode(ARGV[4])) do
   local stored = tonumber(redis.call('GET', request.key) or '0')
-  local used = math.max(stored, request.known) + request.added
+  local used = math.max(0, math.max(stored, request.known) + request.added)
   local granted = request.wanted
   if request.follows then granted = replies[i - 1].granted end
   if request.limit ~= cjson.null then

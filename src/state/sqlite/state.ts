@@ -83,7 +83,7 @@ class SqliteState implements StateDriver {
         if (json === null) this.#prepare("DELETE FROM items WHERE key = ?").run(name);
         else this.#prepare("INSERT OR REPLACE INTO items VALUES (?, ?)").run(name, json);
       }
-      for (const { used: known, ...name } of counts) this.#add({ ...name, known }, 0);
+      for (const { used: known, ...name } of counts) this.#add({ ...name, known, added: 0 }, 0);
       this.#prepare(
         "INSERT INTO facts VALUES ('version', '1') ON CONFLICT DO UPDATE SET value = value + 1",
       ).run();
@@ -193,8 +193,8 @@ class SqliteState implements StateDriver {
 
   /** Adds all wanted calls, then subtracts those above the limit. */
   #countOne(request: CountRequest, wanted: number): CountReply {
-    const { month, subject, added, limit } = request;
-    const used = this.#add(request, added + wanted);
+    const { month, subject, limit } = request;
+    const used = this.#add(request, wanted);
     const excess = limit === null ? 0 : Math.min(wanted, Math.max(0, used - limit));
     if (excess > 0) {
       const subtract = "UPDATE calls SET used = used - ? WHERE month = ? AND subject = ?";
@@ -204,11 +204,14 @@ class SqliteState implements StateDriver {
   }
 
   /** Adds calls to a count that is `known` or more. Returns the count after them. */
-  #add({ month, subject, known }: CountName & { readonly known: number }, calls: number): number {
+  #add(
+    { month, subject, known, added }: Pick<CountRequest, "month" | "subject" | "known" | "added">,
+    wanted: number,
+  ): number {
     const row = this.#prepare(
-      `INSERT INTO calls (month, subject, used) VALUES (?1, ?2, ?3 + ?4)
-       ON CONFLICT DO UPDATE SET used = max(used, ?3) + ?4 RETURNING used`,
-    ).get(month, subject, known, calls);
+      `INSERT INTO calls (month, subject, used) VALUES (?1, ?2, max(0, ?3 + ?4) + ?5)
+       ON CONFLICT DO UPDATE SET used = max(0, max(used, ?3) + ?4) + ?5 RETURNING used`,
+    ).get(month, subject, known, added, wanted);
     return Number(row?.["used"]);
   }
 
