@@ -93,6 +93,8 @@ export class Verdicts {
 
   /** The verdict from memory, even from before the latest change; null if the key is not remembered. */
   known(key: string): KeyVerdict | null {
+    // A link's token is remembered, too.
+    if (!key.startsWith(KEY_PREFIX)) return INVALID_KEY;
     const known = this.#known.get(key);
     if (known !== undefined) return judge(known, this.#clock.now());
     const isInvalid = !looksLikeKey(key) || this.#unknown.get(keySha256(key)) !== undefined;

@@ -1,7 +1,7 @@
 /** The promises of every state driver about keys and accounts. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { TIERS } from "../../src/market/tier.ts";
-import { keyIdOf } from "../../src/state/keys.ts";
+import { keyIdOf, LINK_PREFIX } from "../../src/state/keys.ts";
 import { openRegistry } from "./open-registry.ts";
 import { ConflictError, InputError, RefusedError } from "../../src/lib/errors.ts";
 import { codeOf, HOUR_MS, START, StateInUse, WITHIN_FIVE_SECONDS } from "./state-under-test.ts";
@@ -31,6 +31,22 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
       const { createKey } = await import("../../src/state/keys.ts");
       for (const other of [createKey(), "", "x", keyIdOf(key), `${key} `, key.toLowerCase()]) {
         expect(codeOf(await gatekeeper.verdicts.authenticate(other))).toBe("invalid_key");
+      }
+    });
+
+    test("a link is no key and a key is no link, remembered or not", async () => {
+      await use.account("acme", "starter");
+      const key = await use.newKey("acme");
+      const { token } = await use.registry.createLink("acme", "/export.csv", null);
+      for (const isRemembered of [false, true]) {
+        const { verdicts } = await use.serve();
+        if (isRemembered) {
+          expect(codeOf(await verdicts.authenticate(token, LINK_PREFIX))).toBe("ok");
+          expect(codeOf(await verdicts.authenticate(key))).toBe("ok");
+        }
+        expect(verdicts.known(token)).toMatchObject({ refusal: "invalid_key", account: null });
+        expect(codeOf(await verdicts.authenticate(token))).toBe("invalid_key");
+        expect(codeOf(await verdicts.authenticate(key, LINK_PREFIX))).toBe("invalid_key");
       }
     });
 
