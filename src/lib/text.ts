@@ -16,17 +16,43 @@ export const cut = (text: string, length: number): string =>
 export const isLine = (text: string, max = 1_000): boolean =>
   text.trim() !== "" && text.length <= max && !/\p{Cc}|\p{Surrogate}/u.test(text);
 
-/** The Levenshtein distance; Infinity if already the lengths differ by more than `max`. */
-export function distance(a: string, b: string, max: number): number {
-  if (Math.abs(a.length - b.length) > max) return Infinity;
-  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
-  for (const [done, character] of [...a].entries()) {
-    const next = [done + 1];
-    for (let at = 1; at <= b.length; at += 1) {
-      const replaced = (row[at - 1] as number) + (character === b[at - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[at] as number) + 1, (next[at - 1] as number) + 1));
+/** How many steps comparing texts may still take: each is one character against another. */
+export interface Budget {
+  steps: number;
+}
+
+/**
+ * The Levenshtein distance; Infinity if it is more than `max`, or if the budget is used up before it is known.
+ * Only the 2 · max + 1 diagonals are looked at on which a distance up to `max` can lie.
+ */
+export function distance(
+  a: string,
+  b: string,
+  max: number,
+  budget: Budget = { steps: Infinity },
+): number {
+  if (Math.abs(a.length - b.length) > max || budget.steps <= 0) return Infinity;
+  let same = 0;
+  while (same < a.length && a[same] === b[same]) same += 1;
+  const [from, to] = [a.slice(same), b.slice(same)];
+  const width = 2 * max + 1;
+  budget.steps -= same + from.length * width;
+  if (budget.steps < 0) return Infinity;
+  // In each row the place k stands for the column row + k - max.
+  let above = Array.from({ length: width }, (_, k) => (k < max ? Infinity : k - max));
+  for (let row = 1; row <= from.length; row += 1) {
+    const next: number[] = [];
+    for (let k = 0; k < width; k += 1) {
+      const column = row + k - max;
+      const replaced = (above[k] as number) + (from[row - 1] === to[column - 1] ? 0 : 1);
+      const removed = (above[k + 1] ?? Infinity) + 1;
+      const added = (next[k - 1] ?? Infinity) + 1;
+      const isOutside = column < 0 || column > to.length;
+      next.push(isOutside ? Infinity : column === 0 ? row : Math.min(replaced, removed, added));
     }
-    row = next;
+    if (Math.min(...next) > max) return Infinity;
+    above = next;
   }
-  return row[b.length] as number;
+  const found = above[to.length - from.length + max] as number;
+  return found <= max ? found : Infinity;
 }

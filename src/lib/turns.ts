@@ -1,27 +1,153 @@
 /**
- * Lets one waiter go on in each turn of the event loop: the holders take turns, and the waiters of one
- * go on in the order of arrival. Whatever else the process has to do comes between: it waits for one
- * waiter's work, not for that of all.
+ * One queue for the work that takes more than a moment of the processor. Its holders take turns, so that
+ * nobody waits for all the work of somebody else. A holder has few places; without a free one it is told at
+ * once. Few pieces of work run at once, because each has what it made in memory.
  */
-export class Turns {
-  /** By holder; the first one's turn is next. */
-  readonly #waiting = new Map<string, (() => void)[]>();
 
-  /** Resolves in a later turn of the event loop, in which no other waiter goes on. */
-  next(holder: string): Promise<void> {
+/** Places of one holder, with those that run. */
+const PLACES = 8;
+/** Pieces of work that run at once, of all holders and of one. */
+const AT_ONCE = 4;
+const AT_ONCE_EACH = 2;
+
+/** A place in the queue, or a claim on one. One request has at most one. */
+export interface Place {
+  /** Takes the place, if it is not taken yet. False: the holder has no free one. */
+  enter(): boolean;
+  /**
+   * Runs the work when it is the holder's turn, and not too much runs already; within other work of the place
+   * at once. Work that several places share begins within the first one's `run`, so that none of them waits for
+   * work that waits itself.
+   */
+  run<T>(work: () => Promise<T>): Promise<T>;
+  /** Resolves in a later turn of the event loop, in which nobody else's piece begins. */
+  turn(): Promise<void>;
+  /** Gives the place back. */
+  leave(): void;
+}
+
+/** The place of work that nobody else waits for: that of the process itself. */
+export const NO_QUEUE: Place = {
+  enter: () => true,
+  run: (work) => work(),
+  turn: async () => {},
+  leave: () => {},
+};
+
+/** Waiters by holder. The first holder is next, and its waiters go on in the order of arrival. */
+class Waiting {
+  readonly #waiters = new Map<string, (() => void)[]>();
+
+  get isEmpty(): boolean {
+    return this.#waiters.size === 0;
+  }
+
+  add(holder: string, waiter: () => void): void {
+    const waiters = this.#waiters.get(holder);
+    if (waiters === undefined) this.#waiters.set(holder, [waiter]);
+    else waiters.push(waiter);
+  }
+
+  /** Takes the next waiter of the first holder that may go on. The holder goes to the end. */
+  take(mayGoOn: (holder: string) => boolean = () => true): (() => void) | undefined {
+    for (const [holder, waiters] of this.#waiters) {
+      if (!mayGoOn(holder)) continue;
+      const waiter = waiters.shift();
+      this.#waiters.delete(holder);
+      if (waiters.length > 0) this.#waiters.set(holder, waiters);
+      return waiter;
+    }
+    return undefined;
+  }
+}
+
+export class Turns {
+  readonly #places = new Map<string, number>();
+  readonly #running = new Map<string, number>();
+  readonly #toRun = new Waiting();
+  readonly #toTurn = new Waiting();
+  #runs = 0;
+  /** How often a holder had no free place. */
+  refusals = 0;
+
+  /** The place of one request of `holder`. It is taken when the request has work to do. */
+  placeOf(holder: string): Place {
+    let isTaken = false;
+    let isRunning = false;
+    return {
+      enter: () => {
+        isTaken ||= this.#enter(holder);
+        return isTaken;
+      },
+      run: async (work) => {
+        if (isRunning) return work();
+        await this.#toBegin(holder);
+        isRunning = true;
+        try {
+          return await work();
+        } finally {
+          isRunning = false;
+          this.#end(holder);
+        }
+      },
+      turn: () => this.#turn(holder),
+      leave: () => {
+        if (isTaken) add(this.#places, holder, -1);
+        isTaken = false;
+      },
+    };
+  }
+
+  #enter(holder: string): boolean {
+    const isFree = (this.#places.get(holder) ?? 0) < PLACES;
+    if (isFree) add(this.#places, holder, 1);
+    else this.refusals += 1;
+    return isFree;
+  }
+
+  #toBegin(holder: string): Promise<void> {
     return new Promise((resolve) => {
-      if (this.#waiting.size === 0) setImmediate(() => this.#letNextGo());
-      this.#waiting.set(holder, [...(this.#waiting.get(holder) ?? []), resolve]);
+      this.#toRun.add(holder, resolve);
+      this.#letRun();
     });
   }
 
-  #letNextGo(): void {
-    for (const [holder, [first, ...others]] of this.#waiting) {
-      first?.();
-      this.#waiting.delete(holder);
-      if (others.length > 0) this.#waiting.set(holder, others);
-      break;
-    }
-    if (this.#waiting.size > 0) setImmediate(() => this.#letNextGo());
+  #end(holder: string): void {
+    this.#runs -= 1;
+    add(this.#running, holder, -1);
+    this.#letRun();
   }
+
+  #letRun(): void {
+    while (this.#runs < AT_ONCE) {
+      let chosen = "";
+      const next = this.#toRun.take((holder) => {
+        chosen = holder;
+        return (this.#running.get(holder) ?? 0) < AT_ONCE_EACH;
+      });
+      if (next === undefined) return;
+      this.#runs += 1;
+      add(this.#running, chosen, 1);
+      next();
+    }
+  }
+
+  #turn(holder: string): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#toTurn.isEmpty) setImmediate(() => this.#letTurn());
+      this.#toTurn.add(holder, resolve);
+    });
+  }
+
+  #letTurn(): void {
+    this.#toTurn.take()?.();
+    if (!this.#toTurn.isEmpty) setImmediate(() => this.#letTurn());
+  }
+}
+
+/** Adds to a count; one that comes to nothing goes. */
+function add(counts: Map<string, number>, holder: string, change: number): void {
+  const count = (counts.get(holder) ?? 0) + change;
+  if (count === 0) counts.delete(holder);
+  else counts.set(holder, count);
 }

@@ -40,7 +40,7 @@ export const PROBLEMS = {
     status: 401,
     title: "Invalid key",
     meaning:
-      "The key sent is unknown, empty, revoked or rotated out, Authorization was sent twice, or a key is where none is read.",
+      "The key sent is unknown, empty, revoked or rotated out, Authorization was sent twice, or the key was sent in a field that is not read.",
     remedy:
       "Send a valid key as Authorization: Bearer KEY or x-api-key: KEY, or none at all for the free slice.",
   },
@@ -113,9 +113,9 @@ export const PROBLEMS = {
   },
   busy: {
     status: 503,
-    title: "Too many old snapshots at once",
+    title: "Too much at once",
     meaning:
-      "The service reads as many old snapshots as it can, or cannot read them or the log at the moment.",
+      "The caller has too many requests in progress for selections, old snapshots, new baskets or plain histories, or the store is unavailable.",
     remedy: "Try again after the seconds in retry-after.",
   },
   not_in_snapshot: {
@@ -155,6 +155,13 @@ export const PROBLEMS = {
     meaning: "All calls of this calendar month (UTC) are used.",
     remedy:
       "Wait the seconds in retry-after, until the 1st of next month, or move to a higher tier.",
+  },
+  precondition_failed: {
+    status: 412,
+    title: "Another version",
+    meaning:
+      "If-Match names another version of the answer, or the answer changed after If-Unmodified-Since.",
+    remedy: "Ask for the whole answer again, without these fields. The call is not counted.",
   },
   range_not_satisfiable: {
     status: 416,
@@ -226,6 +233,11 @@ export const pruned = (number: number): Denial =>
 
 /** A second later there may be room, or an answer. */
 export const busy = (detail: string): Denial => deny("busy", detail, { retryAfterMs: 1_000 });
+
+/** The caller has all its places in the queue (lib/turns.ts). */
+export const BUSY = busy(
+  "Too many requests of this caller that take work are in progress: ask again when one is answered.",
+);
 
 /** The media type of problem documents (RFC 9457, 3). */
 export const PROBLEM_MEDIA_TYPE = "application/problem+json";

@@ -11,8 +11,22 @@ const SHOWN_CHARACTERS = 60;
 
 const KEY_NAMES = ["key", "api_key", "apikey", "token", "access_token", "x-api-key"];
 
-/** Parses application/x-www-form-urlencoded (URL Standard, 5.1). */
-export const parseQuery = (text: string): Query => (text ? [...new URLSearchParams(text)] : []);
+/** No route takes a tenth of it, so that a query with more is refused for those that were read. */
+const PAIRS_MAX = 100;
+
+/**
+ * Parses application/x-www-form-urlencoded (URL Standard, 5.1). Of a query with more than 100 pairs it reads
+ * these, and of the others only whether they hold a key.
+ */
+export function parseQuery(text: string): Query {
+  if (text === "") return [];
+  const read = text
+    .split("&", PAIRS_MAX + 1)
+    .slice(0, PAIRS_MAX)
+    .join("&");
+  const pairs = [...new URLSearchParams(read)];
+  return text.includes(KEY_PREFIX, read.length) ? [...pairs, ["", KEY_PREFIX]] : pairs;
+}
 
 /** Whether the query has any of the parameters, valid or not. */
 export const namesAny = (query: Query, parameters: readonly Parameter[]): boolean =>

@@ -1,5 +1,6 @@
 /** Starts and stops the whole proxy: snapshot, app and sockets. */
 import type { Gatekeeper } from "../state/gatekeeper.ts";
+import { Turns } from "../lib/turns.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
 import { createApp } from "./http/app.ts";
 import { Backlog } from "./http/backlog.ts";
@@ -83,6 +84,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const onStreamFailure = (error: unknown): void =>
     log.error({ err: error }, "stored file cannot be sent");
   const live = new LiveSnapshot({ ...options, reader, onStreamFailure });
+  const turns = new Turns();
   const archive = new Archive(store, { ...options, onStreamFailure });
   const backlog = new Backlog(limits.waitingBytes, limits.stalledMs);
   const ofServed = (read: typeof overdueSessions) => () =>
@@ -92,6 +94,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     ...options,
     live,
     archive,
+    turns,
     backlog,
     overdueSessions: ofServed(overdueSessions),
     behindMs: ofServed(behindMs),
@@ -126,6 +129,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       live,
       log: reader,
       archive,
+      turns,
       backlog,
       pages,
       livePages: figures,

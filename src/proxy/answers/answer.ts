@@ -1,5 +1,6 @@
 /** What handlers are asked, and what they answer with. app.ts makes HTTP of it. */
 import type { IncomingHttpHeaders } from "node:http";
+import type { Place } from "../../lib/turns.ts";
 import type { Tier } from "../../market/tier.ts";
 import type { Subject } from "../../state/driver.ts";
 import type { Denial, ProblemCode } from "../problems.ts";
@@ -11,6 +12,7 @@ import {
   type FieldList,
   type Forms,
   type HeaderFields,
+  type Validators,
 } from "../serve/entity.ts";
 
 /** A request, as handlers see it. */
@@ -36,12 +38,22 @@ export interface Reader {
   readonly subject: Subject;
 }
 
-/** Something to send: all of it, a part or a 304, as the request means it. */
-export interface Found {
-  readonly forms: Forms;
+interface Sendable {
   readonly cacheControl: string;
-  /** Gives the refusal if the body cannot be opened, or throws the error. */
+  /** Gives the refusal if the body cannot be made or opened, or throws the error. */
   readonly unopened?: (error: unknown) => Promise<Denial>;
+}
+
+/** Something to send: all of it, a part or a 304, as the request means it. */
+export interface Found extends Sendable {
+  readonly forms: Forms;
+}
+
+/** The same, whose bytes are made once the call is counted. */
+export interface Unmade extends Sendable {
+  readonly tags: Forms<Validators>;
+  /** Makes the bytes, in its turn. */
+  make(place: Place): Promise<Forms | Denial>;
 }
 
 /** An answer as it is sent, whatever the request's preconditions. */

@@ -5,10 +5,12 @@ import {
   type Part,
   type Weighting,
 } from "../../market/composite.ts";
+import type { Place } from "../../lib/turns.ts";
 import type { Tier } from "../../market/tier.ts";
 import { basketBody } from "../../render/basket.ts";
 import { sha256Hex } from "../../snapshot/digest.ts";
 import { JSON_TYPE } from "../../store/media-types.ts";
+import type { Found, Unmade } from "./answer.ts";
 import { BASKET } from "../parameters.ts";
 import type { Denial } from "../problems.ts";
 import {
@@ -24,8 +26,8 @@ import {
 } from "../query.ts";
 import type { ServedSnapshot } from "../serve/load.ts";
 import { unknownFaults } from "./near-ids.ts";
-import { tagOf, type Forms } from "../serve/entity.ts";
-import { snapshotEntity } from "../serve/file.ts";
+import { entityOf, tagOf, validatorsOf, type Forms } from "../serve/entity.ts";
+import { ofSnapshot } from "../serve/file.ts";
 import { overdueSessions } from "../serve/freshness.ts";
 
 /** A weight or a quantity. */
@@ -76,20 +78,21 @@ export function readBasket(query: Query, faults: Fault[]): BasketQuery | null {
 }
 
 /**
- * The price of the basket in the snapshot, or all its faults: `faults`, and those of its ids. Callers
- * repeat the same few baskets, so a live snapshot keeps recent ones.
+ * The basket in the snapshot, or all its faults: `faults`, and those of its ids. It is priced later, unless
+ * somebody has asked for it lately: callers repeat the same few, so a live snapshot keeps recent ones.
  */
-export async function basketForms(
+export async function pricedBasket(
   snapshot: ServedSnapshot,
   tier: Tier,
   { ids, amounts, weighting }: BasketQuery,
   faults: readonly Fault[],
   nowMs: number,
-): Promise<Forms | Denial> {
+  place: Place,
+): Promise<Pick<Found, "forms"> | Pick<Unmade, "tags" | "make"> | Denial> {
   const { stamp, computed } = snapshot;
-  const file = await snapshot.baskets(tier);
+  const file = await snapshot.baskets(tier, place);
   if ("code" in file) return faultsDenial(faults) ?? file;
-  const found = await snapshot.catalog();
+  const found = await snapshot.catalog(place);
   const catalog = "code" in found ? [] : found;
   const unknown = ids.filter((id) => !file.contracts.has(id));
   const parts = ids.flatMap((id) => file.contracts.get(id) ?? []);
@@ -101,17 +104,16 @@ export async function basketForms(
   // The same name for each query that means the same basket.
   const name = `${tier.name}/index?${ids.join()}&${weighting}=${amounts.join()}~${overdue}`;
   const known = computed?.get(name);
-  if (known !== undefined) return known;
-  const body = Buffer.from(basketBody(file, parts, amounts, weighting, overdue));
-  const entity = snapshotEntity(stamp, file.envelope, overdue, {
-    etag: tagOf(stamp.manifestSha256, name),
-    body,
-    sha256: sha256Hex(body),
-    content: { "content-type": JSON_TYPE },
-  });
-  const forms: Forms = { identity: entity };
-  computed?.set(name, forms);
-  return forms;
+  if (known !== undefined) return { forms: known };
+  const tagged = ofSnapshot(stamp, file.envelope, overdue, tagOf(stamp.manifestSha256, name));
+  const make = async (): Promise<Forms> => {
+    const body = Buffer.from(basketBody(file, parts, amounts, weighting, overdue));
+    const content = { "content-type": JSON_TYPE };
+    const forms = { identity: entityOf({ ...tagged, body, sha256: sha256Hex(body), content }) };
+    computed?.set(name, forms);
+    return forms;
+  };
+  return { tags: { identity: validatorsOf(tagged) }, make: () => place.run(make) };
 }
 
 /** A weight is of a relative, which needs a base. */

@@ -3,11 +3,19 @@
  * files. All checks after the caller's, in their order, for the live snapshot and for old ones.
  */
 import { DamageError, UnreachableError } from "../../lib/errors.ts";
+import type { Place } from "../../lib/turns.ts";
 import type { Tier } from "../../market/tier.ts";
 import type { Publication } from "../../snapshot/log/entry.ts";
 import { FILES } from "../../store/paths.ts";
-import { movedReply, type Asked, type Outcome, type Reader, type Reply } from "./answer.ts";
-import { basketForms, readBasket, type BasketQuery } from "./basket.ts";
+import {
+  movedReply,
+  type Asked,
+  type Found,
+  type Reader,
+  type Reply,
+  type Unmade,
+} from "./answer.ts";
+import { pricedBasket, readBasket, type BasketQuery } from "./basket.ts";
 import type { Service } from "./pages/pages.ts";
 import { didYouMean } from "./near-ids.ts";
 import type { Logger } from "../ops/log.ts";
@@ -24,11 +32,12 @@ import {
   type DataRoute,
 } from "../routes.ts";
 import type { Archive } from "../serve/archive.ts";
+import type { Forms } from "../serve/entity.ts";
 import { cacheControl, overdueSessions } from "../serve/freshness.ts";
 import type { LiveSnapshot } from "../serve/live.ts";
 import type { LoadedSnapshot, ServedSnapshot } from "../serve/load.ts";
 import type { LogReader } from "../serve/log-reader.ts";
-import { readSelection, Selections, type Selection } from "./selection.ts";
+import { readSelection, selected, type Selection } from "./selection.ts";
 import { depthDenial, findVintage, namesEntry, readVintage, type VintageQuery } from "./vintage.ts";
 
 export interface DataSources extends Service {
@@ -51,16 +60,23 @@ interface Wanted {
   readonly faults: readonly Fault[];
 }
 
+/** What a data route answers with: what is unmade is made once the call is counted. */
+export type DataOutcome = Found | Unmade | Reply | Denial;
+
 /** An answer for ever (RFC 8246). */
 const SETTLED = "private, max-age=31536000, immutable";
 
 /** A function that answers a request of a data route, or of SUMS_ROUTE. */
 export function dataAnswers(sources: DataSources) {
   const { live, log, archive, logger, pollMs, publicUrl } = sources;
-  const selections = new Selections(log);
   // Only its path: a redirect leaves the caller at the host that it asked, to which it may send its key.
   const prefix = publicUrl ? new URL(publicUrl).pathname.replace(/\/$/, "") : "";
-  return async (route: DataRoute, asked: Asked, reader: Reader): Promise<Outcome> => {
+  return async (
+    route: DataRoute,
+    asked: Asked,
+    reader: Reader,
+    place: Place,
+  ): Promise<DataOutcome> => {
     const { query, nowMs } = asked;
     const { tier } = reader;
     const snapshot = live.current;
@@ -85,8 +101,9 @@ export function dataAnswers(sources: DataSources) {
       if (denial !== null) return denial;
     }
     const wanted = { route, id: idIn(asked.path, route.path), basket, selection, faults };
-    if (vintage !== null) return old(vintage, wanted, asked, reader, snapshot);
-    return find(wanted, asked, reader, snapshot, cacheControl("private", snapshot.stamp, nowMs));
+    if (vintage !== null) return old(vintage, wanted, asked, reader, place, snapshot);
+    const fresh = cacheControl("private", snapshot.stamp, nowMs);
+    return find(wanted, asked, reader, place, snapshot, fresh);
   };
 
   /** Answers with the data as it was published then. */
@@ -95,8 +112,9 @@ export function dataAnswers(sources: DataSources) {
     wanted: Wanted,
     asked: Asked,
     reader: Reader,
+    place: Place,
     { stamp }: LoadedSnapshot,
-  ): Promise<Outcome> {
+  ): Promise<DataOutcome> {
     let publication: Publication | null = null;
     const unopened = (error: unknown): Promise<Denial> => denialOf(error, publication, asked);
     try {
@@ -106,12 +124,12 @@ export function dataAnswers(sources: DataSources) {
       if (denial !== null) return denial;
       ({ publication } = vintage);
       if (log.isPruned(publication)) return pruned(publication.number);
-      const snapshot = await archive.open(publication, reader.subject);
+      const snapshot = await archive.open(publication, place);
       if ("code" in snapshot) return snapshot;
       const fresh = vintage.isSettled ? SETTLED : cacheControl("private", stamp, asked.nowMs);
-      const found = await find(wanted, asked, reader, snapshot, fresh);
-      // A stream is opened later, and its file may be gone by then.
-      return "forms" in found ? { ...found, unopened } : found;
+      const found = await find(wanted, asked, reader, place, snapshot, fresh);
+      // Files are opened later, and may be gone by then.
+      return "cacheControl" in found ? { ...found, unopened } : found;
     } catch (error) {
       return unopened(error);
     }
@@ -142,28 +160,35 @@ export function dataAnswers(sources: DataSources) {
     { route, id, basket, selection, faults }: Wanted,
     asked: Asked,
     reader: Reader,
+    place: Place,
     snapshot: ServedSnapshot,
     fresh: string,
-  ): Promise<Outcome> {
+  ): Promise<DataOutcome> {
     const { stamp } = snapshot;
     const { tier } = reader;
-    const path = route.file(tier.name, id);
-    const forms =
-      basket === null
-        ? selection && (await selections.forms(selection, route, path, snapshot, asked, reader))
-        : await basketForms(snapshot, tier, basket, faults, asked.nowMs);
-    if (forms !== null) return "code" in forms ? forms : { forms, cacheControl: fresh };
-    const file = await snapshot.files.get(path);
+    const { nowMs } = asked;
+    if (basket !== null) {
+      const found = await pricedBasket(snapshot, tier, basket, faults, nowMs, place);
+      return "code" in found ? found : { ...found, cacheControl: fresh };
+    }
+    const file = snapshot.files.get(route.file(tier.name, id));
     if (file === undefined) {
       if (route === DATA_ROUTES.contract) {
-        return withoutContract(snapshot, tier, id, prefix + prefixOf(route.path), asked.query);
+        const prefixed = prefix + prefixOf(route.path);
+        return withoutContract(snapshot, tier, id, prefixed, asked.query, place);
       }
       if (route === DATA_ROUTES.indexOf) return withoutIndex(snapshot, tier);
       return notInSnapshot(stamp.text);
     }
-    if ("code" in file) return file;
-    const overdue = overdueSessions(stamp, asked.nowMs);
-    return { forms: await file.forms(overdue), cacheControl: fresh };
+    if (selection !== null) {
+      const found = await selected(selection, route, file, snapshot, log, asked, reader, place);
+      return "code" in found ? found : { ...found, cacheControl: fresh };
+    }
+    const overdue = overdueSessions(stamp, nowMs);
+    const forms = file.ready(overdue);
+    if (forms !== null) return { forms, cacheControl: fresh };
+    const make = (): Promise<Forms> => file.make(overdue, place);
+    return { tags: file.tags(overdue), make, cacheControl: fresh };
   }
 }
 
@@ -182,6 +207,7 @@ export async function withoutContract(
   id: string,
   prefix: string,
   query: Query,
+  place: Place,
 ): Promise<Reply | Denial> {
   const newId = snapshot.newIds.get(id);
   const sent = new URLSearchParams(query as [string, string][]).toString();
@@ -191,7 +217,7 @@ export async function withoutContract(
   if (offBoard.some((contract) => contract.id === id && contract.as_of === null)) {
     return deny("not_on_board", `Contract "${id}" has no level so far.`, { as_of: null });
   }
-  const catalog = await snapshot.catalog();
+  const catalog = await snapshot.catalog(place);
   if ("code" in catalog) return catalog;
   const contract = catalog.find((each) => each.id === id);
   if (contract === undefined) {
@@ -206,9 +232,7 @@ export async function withoutContract(
 }
 
 /** Says why the tier has no file of the index: a snapshot with a list of indices has a file of each. */
-async function withoutIndex(snapshot: ServedSnapshot, tier: Tier): Promise<Denial> {
-  const list = await snapshot.files.get(FILES.indices(tier.name));
-  if (list === undefined) return notInSnapshot(snapshot.stamp.text);
-  if ("code" in list) return list;
-  return deny("unknown_index", "No index has this id; /indices lists all ids.");
-}
+const withoutIndex = ({ files, stamp }: ServedSnapshot, tier: Tier): Denial =>
+  files.get(FILES.indices(tier.name)) === undefined
+    ? notInSnapshot(stamp.text)
+    : deny("unknown_index", "No index has this id; /indices lists all ids.");

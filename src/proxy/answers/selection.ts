@@ -1,17 +1,16 @@
 /** Selections: some lines of a published file, by `ids`, `segment`, `from`, `to`, `last` and `after`. */
-import pLimit from "p-limit";
+import type { Place } from "../../lib/turns.ts";
 import type { Contract } from "../../market/contract.ts";
-import { COMPOSITE, indexIdOf, indicesOf } from "../../market/indices.ts";
+import { COMPOSITE, indicesOf, type MarketIndex } from "../../market/indices.ts";
 import { FIRST_DATE, parseDate } from "../../market/session.ts";
 import type { Tier } from "../../market/tier.ts";
 import { coded } from "../../snapshot/coded.ts";
 import { isPublication } from "../../snapshot/log/entry.ts";
-import type { Subject } from "../../state/driver.ts";
 import { snapshotText } from "../../store/paths.ts";
-import type { Asked, Reader } from "./answer.ts";
+import type { Asked, Found, Reader, Unmade } from "./answer.ts";
 import { unknownFaults } from "./near-ids.ts";
 import { headerOf, selectedJson, selectedRecords, type Limits } from "./lines.ts";
-import { busy, deny, type Denial } from "../problems.ts";
+import { deny, type Denial } from "../problems.ts";
 import {
   fault,
   faultsDenial,
@@ -37,10 +36,6 @@ const MAX_LAST = 2_000;
 const CODED_FROM_BYTES = 64 * 1024;
 /** Callers repeat small ones. */
 const REMEMBERED_BYTES_MAX = 16 * 1024;
-/** More would only take memory: one of all histories has tens of megabytes. */
-const AT_ONCE = 4;
-/** Of one reader, made and waiting: more are refused. */
-const EACH = 64;
 
 /** A selection as a query names it; ids are not looked up yet. Null: not limited by it. */
 export interface Selection extends Pick<Limits, "from" | "to" | "last"> {
@@ -81,50 +76,35 @@ export function readSelection(
   return { ids, segments, from, to, last, after, name: named.sort().join("&") };
 }
 
-/** Makes selections, a bounded number at once. */
-export class Selections {
-  readonly #limit = pLimit(AT_ONCE);
-  readonly #readers: Subject[] = [];
-  readonly #log: LogReader;
-
-  constructor(log: LogReader) {
-    this.#log = log;
-  }
-
-  /**
-   * The forms of the lines of the route's file at `path`, or the refusal; null: the snapshot has no such
-   * file. Throws DamageError and UnreachableError.
-   */
-  async forms(
-    selection: Selection,
-    route: DataRoute,
-    path: string,
-    snapshot: ServedSnapshot,
-    { nowMs, headers }: Asked,
-    { tier, subject }: Reader,
-  ): Promise<Forms | Denial | null> {
-    const overdue = overdueSessions(snapshot.stamp, nowMs);
-    const name = `${path}?${selection.name}~${overdue}`;
-    const known = snapshot.computed?.get(name);
-    if (known !== undefined) return known;
-    const limits = await limitsOf(selection, route, tier, snapshot, this.#log);
-    if ("code" in limits) return limits;
-    if (this.#readers.filter((each) => each === subject).length >= EACH) {
-      return busy("Too many selections are made at the moment.");
-    }
-    this.#readers.push(subject);
-    const made = this.#limit(async () => {
-      const file = await snapshot.files.get(path, true);
-      if (file === undefined || "code" in file) return file ?? null;
-      const plain = Buffer.from(await linesOf(file, overdue, limits, "text" in route.body));
-      const isCoded = plain.length > CODED_FROM_BYTES && prefersGzip(headers["accept-encoding"]);
-      const code = isCoded ? await coded(plain) : null;
-      const forms = file.selection(overdue, selection.name, plain, code);
-      if (plain.length <= REMEMBERED_BYTES_MAX) snapshot.computed?.set(name, forms);
-      return forms;
-    });
-    return made.finally(() => this.#readers.splice(this.#readers.indexOf(subject), 1));
-  }
+/**
+ * The lines of the file that the selection takes, or the refusal of its ids. The lines themselves are made
+ * later, unless somebody has asked for the same few lately. Throws DamageError and UnreachableError.
+ */
+export async function selected(
+  selection: Selection,
+  route: DataRoute,
+  file: PreparedFile,
+  snapshot: ServedSnapshot,
+  log: LogReader,
+  { nowMs, headers }: Asked,
+  { tier }: Reader,
+  place: Place,
+): Promise<Pick<Found, "forms"> | Pick<Unmade, "tags" | "make"> | Denial> {
+  const limits = await limitsOf(selection, route, tier, snapshot, log, place);
+  if ("code" in limits) return limits;
+  const overdue = overdueSessions(snapshot.stamp, nowMs);
+  const key = `${file.path}?${selection.name}~${overdue}`;
+  const known = snapshot.computed?.get(key);
+  if (known !== undefined) return { forms: known };
+  const make = async (): Promise<Forms> => {
+    const plain = Buffer.from(await linesOf(file, overdue, limits, "text" in route.body, place));
+    const isCoded = plain.length > CODED_FROM_BYTES && prefersGzip(headers["accept-encoding"]);
+    const code = isCoded ? await coded(plain) : null;
+    const forms = file.selection(overdue, selection.name, plain, code);
+    if (plain.length <= REMEMBERED_BYTES_MAX) snapshot.computed?.set(key, forms);
+    return forms;
+  };
+  return { tags: file.tags(overdue, selection.name), make: () => place.run(make) };
 }
 
 /** The text of the lines. Of a long file it reads only the parts that it needs, one after another. */
@@ -133,20 +113,21 @@ async function linesOf(
   overdue: number,
   limits: Limits,
   isCsv: boolean,
+  place: Place,
 ): Promise<string> {
-  if (!isCsv) return selectedJson(await file.text(overdue), limits);
+  if (!isCsv) return selectedJson(await file.text(overdue, place), limits);
   if (file.parts.length === 0) {
-    const text = await file.text(overdue);
+    const text = await file.text(overdue, place);
     const header = headerOf(text);
     return header + selectedRecords(header, text.slice(header.length), limits);
   }
   const { ids, from, to, last } = limits;
   const takesWholeParts = from === null && to === null && last === null;
-  const header = await file.header();
+  const header = await file.header(place);
   let lines = header;
   for (const part of file.parts) {
     if (ids !== null && !ids.has(part.id)) continue;
-    const rows = await file.rowsOf(part);
+    const rows = await file.rowsOf(part, place);
     lines += takesWholeParts ? rows : selectedRecords(header, rows, limits);
   }
   return lines;
@@ -159,15 +140,17 @@ async function limitsOf(
   tier: Tier,
   snapshot: ServedSnapshot,
   log: LogReader,
+  place: Place,
 ): Promise<Limits | Denial> {
   const { ids, segments, after } = selection;
   const correctedBefore = after === null ? null : publishedUntil(after, log);
   const limits = { ...selection, correctedBefore };
   if (ids === null && segments === null) return { ...limits, ids: null };
-  const catalog = await snapshot.catalog();
+  const catalog = await snapshot.catalog(place);
   if ("code" in catalog) return catalog;
   if (segments !== null) {
-    const chosen = catalog.filter(({ segment }) => segments.includes(indexIdOf(segment)));
+    const indices = indicesIn(catalog);
+    const chosen = segments.flatMap((id) => indices.get(id)?.contracts ?? []);
     const denial = unknownIndices("segment", segments, catalog, [COMPOSITE]);
     return denial ?? { ...limits, ids: new Set(chosen.map(({ id }) => id)) };
   }
@@ -179,6 +162,18 @@ async function limitsOf(
   return denial ?? { ...limits, ids: wanted };
 }
 
+/** The indices by id, made once for a catalog. */
+function indicesIn(catalog: readonly Contract[]): ReadonlyMap<string, MarketIndex> {
+  let indices = indicesKnown.get(catalog);
+  if (indices === undefined) {
+    indices = new Map(indicesOf(catalog).map((index) => [index.id, index]));
+    indicesKnown.set(catalog, indices);
+  }
+  return indices;
+}
+
+const indicesKnown = new WeakMap<readonly Contract[], ReadonlyMap<string, MarketIndex>>();
+
 /** The refusal of ids of indices; null: none. `others` are those that have no segment. */
 function unknownIndices(
   parameter: string,
@@ -186,7 +181,7 @@ function unknownIndices(
   catalog: readonly Contract[],
   others: readonly string[] = [],
 ): Denial | null {
-  const known = new Set(indicesOf(catalog).map(({ id }) => id));
+  const known = indicesIn(catalog);
   const unknown = ids.filter((id) => !known.has(id) || others.includes(id));
   const expected = `expected the id of ${others.length === 0 ? "an index" : "a segment's index"}`;
   return faultsDenial(unknown.map((id) => fault("unknown_index", parameter, id, expected)));

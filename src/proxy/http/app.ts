@@ -3,9 +3,10 @@
  * check that fails decides the answer. Denials are return values; an exception is a defect.
  */
 import { H3, type H3Event } from "h3";
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Gatekeeper } from "../../state/gatekeeper.ts";
 import type { Clock } from "../../lib/clock.ts";
+import type { Turns } from "../../lib/turns.ts";
 import { jsonReply, type Found, type Outcome, type Reply } from "../answers/answer.ts";
 import type { Backlog } from "./backlog.ts";
 import {
@@ -21,7 +22,7 @@ import {
 import { dataAnswers, type DataSources } from "../answers/data.ts";
 import { fits, isLink, targetOf, tokenIn } from "../answers/links.ts";
 import { shortened } from "./client-address.ts";
-import { exchangeFor, hostFault, type Exchange } from "./exchange.ts";
+import { exchangeFor, hostFault, whenSent, type Exchange } from "./exchange.ts";
 import type { ProxyMetrics } from "../ops/metrics.ts";
 import { readiness } from "../answers/readiness.ts";
 import { ALLOWED_METHODS, OPTIONS_REPLY, problemReply } from "../answers/problem-reply.ts";
@@ -41,6 +42,8 @@ export interface AppOptions extends DataSources {
   /** Those that change with the snapshot. */
   readonly livePages: ReadonlyMap<string, Handler>;
   readonly publicLog: PublicLog;
+  /** What takes work waits in it. */
+  readonly turns: Turns;
   readonly clock: Clock;
   readonly metrics: ProxyMetrics;
   readonly trustedHops: number;
@@ -49,12 +52,18 @@ export interface AppOptions extends DataSources {
 type Handler = (exchange: Exchange) => Outcome | Promise<Outcome>;
 type KeyedHandler = (exchange: Exchange, caller: AdmittedCaller) => Outcome | Promise<Outcome>;
 
+/** What Node hands over. */
+interface HttpPair {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+}
+
 const NOT_FOUND = deny("not_found", "There is nothing at this path.");
 const STATE_RETRY_MS = 5_000;
 
 /** Makes the app. It takes requests of Node's HTTP server (see server.ts). */
 export function createApp(options: AppOptions): H3 {
-  const { gatekeeper, pages, livePages, publicLog, clock, logger, live, pollMs } = options;
+  const { gatekeeper, pages, livePages, publicLog, clock, logger, live, pollMs, turns } = options;
   // A path with malformed escapes reaches the routes and gets a 404.
   const app = new H3({ allowMalformedURL: true, silent: true });
 
@@ -80,8 +89,19 @@ export function createApp(options: AppOptions): H3 {
   const counted =
     (dataRoute: DataRoute): KeyedHandler =>
     async (exchange, caller) => {
-      const found = await data(dataRoute, exchange, caller);
-      return "forms" in found ? charged(found, exchange, caller, gatekeeper.counts) : found;
+      const place = turns.placeOf(caller.subject);
+      let isStreamed = false;
+      try {
+        const found = await data(dataRoute, exchange, caller, place);
+        if (!("cacheControl" in found)) return found;
+        const reply = await charged(found, exchange, caller, gatekeeper.counts, place);
+        isStreamed = "body" in reply && reply.body instanceof ReadableStream;
+        return reply;
+      } finally {
+        // A stream has work to do until it is sent.
+        if (isStreamed) whenSent(exchange, () => place.leave());
+        else place.leave();
+      }
     };
   for (const dataRoute of [...Object.values(DATA_ROUTES), SUMS_ROUTE]) {
     keyed(dataRoute.path, counted(dataRoute));
@@ -97,8 +117,9 @@ export function createApp(options: AppOptions): H3 {
   /** Wraps every handler: makes the response, counts the request in the metrics and logs it. */
   function answered(handler: Handler): (event: H3Event) => Promise<Response> {
     return async (event) => {
-      const request = event.runtime?.node?.req as IncomingMessage;
-      const exchange = exchangeFor(request, clock.now());
+      const { node } = event.runtime as { readonly node: HttpPair };
+      const { req: request, res: response } = node;
+      const exchange = exchangeFor(request, response, clock.now());
       try {
         return await finish(exchange, hostFault(request) ?? (await handler(exchange)));
       } catch (error) {
@@ -219,6 +240,6 @@ function refused({ refusal }: Caller, { request }: Exchange): Denial {
   const retry = refusal === "state_unavailable" ? { retryAfterMs: STATE_RETRY_MS } : {};
   const field = refusal === "invalid_key" ? misplacedIn(request) : undefined;
   if (field === undefined) return deny(refusal, REFUSALS[refusal], retry);
-  const detail = `The field ${field} holds a key in a form that is not read: send Authorization: Bearer KEY, or x-api-key: KEY.`;
+  const detail = `The field ${field} holds a key, and keys are not read there: send Authorization: Bearer KEY, or x-api-key: KEY.`;
   return deny(refusal, detail);
 }

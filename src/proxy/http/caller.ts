@@ -3,6 +3,7 @@ import type { IncomingMessage } from "node:http";
 import type { Gatekeeper } from "../../state/gatekeeper.ts";
 import { KEY_PREFIX, LINK_PREFIX } from "../../state/keys.ts";
 import type { KeyVerdict } from "../../state/verdicts.ts";
+import { cut } from "../../lib/text.ts";
 import { KEYLESS } from "../../market/tier.ts";
 import type { Reader } from "../answers/answer.ts";
 import { clientAddress, type AddressGroup } from "./client-address.ts";
@@ -14,13 +15,15 @@ export type AdmittedCaller = Caller & Reader;
 
 export const isAdmitted = (caller: Caller): caller is AdmittedCaller => caller.refusal === null;
 
-const BEARER = /^bearer(?:[ \t]+(.*))?$/i;
-const BASIC = /^basic(?:[ \t]+(.*))?$/i;
 const BASE64 = /^[a-z0-9+/]*={0,2}$/i;
 const NO_KEY_AT_ALL = "";
-/** Where a key may be that is not read: under another scheme, and where other services read keys. */
-const STRAY_FIELDS = ["authorization", "apikey", "api-key", "x-api-token", "x-auth-token", "token"];
-const STARTS_A_KEY = new RegExp(`\\b${KEY_PREFIX}`);
+
+/** The scheme of a field's value in lower case, and what follows it (RFC 9110, 11.4). */
+function credentialsIn(value: string): [scheme: string, rest: string] {
+  const end = value.search(/[ \t]/);
+  if (end === -1) return [value.toLowerCase(), ""];
+  return [value.slice(0, end).toLowerCase(), value.slice(end).trimStart()];
+}
 
 /**
  * The key that the request carries, or null. Authorization: Bearer (RFC 6750, 2.1; the scheme in any
@@ -35,12 +38,10 @@ function readKey(request: IncomingMessage): string | null {
   const apiKey = request.headers["x-api-key"] as string | undefined;
   if (authorization !== undefined) {
     if (countFields(request.rawHeaders, "authorization") > 1) return NO_KEY_AT_ALL;
-    const bearer = BEARER.exec(authorization);
-    if (bearer !== null) return bearer[1] ?? NO_KEY_AT_ALL;
+    const [scheme, sent] = credentialsIn(authorization);
+    if (scheme === "bearer") return sent;
     if (authorization.startsWith(KEY_PREFIX)) return NO_KEY_AT_ALL;
-    const basic = BASIC.exec(authorization);
-    if (basic !== null) {
-      const sent = basic[1] ?? "";
+    if (scheme === "basic") {
       const decoded = BASE64.test(sent) ? Buffer.from(sent, "base64").toString("latin1") : "";
       const holdsKey = sent.includes(KEY_PREFIX) || decoded.includes(KEY_PREFIX);
       if (apiKey === undefined || holdsKey) return keyIn(decoded);
@@ -50,13 +51,37 @@ function readKey(request: IncomingMessage): string | null {
 }
 
 /**
- * The field that holds a key in a form that is not read, if no other key is sent; else undefined. Such
- * a caller tried to send a key, too.
+ * The field that holds a key where none is read, if no other key is sent; else undefined. Its value, or a
+ * cookie's, begins with a key, perhaps after a scheme. Such a caller also tried to send a key.
  */
 export function misplacedIn(request: IncomingMessage): string | undefined {
   if (readKey(request)) return undefined;
-  return STRAY_FIELDS.find((name) => STARTS_A_KEY.test(String(request.headers[name])));
+  const { rawHeaders } = request;
+  for (let at = 1; at < rawHeaders.length; at += 2) {
+    const value = rawHeaders[at] as string;
+    if (!value.includes(KEY_PREFIX)) continue;
+    const name = (rawHeaders[at - 1] as string).toLowerCase();
+    const pairs = name === "cookie" || name === "authorization" ? valuesOfPairs(value) : [];
+    if ([value, ...pairs].some(beginsWithKey)) return cut(name, NAME_CHARACTERS);
+  }
+  return undefined;
 }
+
+const NAME_CHARACTERS = 60;
+
+const beginsWithKey = (value: string): boolean =>
+  value.startsWith(KEY_PREFIX) || credentialsIn(value)[1].startsWith(KEY_PREFIX);
+
+/** The values of the first pairs of a list, which may be quoted: of cookies, or of a scheme's parameters. */
+const valuesOfPairs = (list: string): string[] =>
+  list.split(/[;,]/, PAIRS_MAX).map((pair) =>
+    pair
+      .slice(pair.indexOf("=") + 1)
+      .trim()
+      .replace(/^"/, ""),
+  );
+
+const PAIRS_MAX = 32;
 
 /** What the gatekeeper must judge; null: the request has no key. */
 const presentedKey = (request: IncomingMessage): string | null =>

@@ -1,5 +1,5 @@
 /** What the proxy knows of one request while it answers it. */
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Asked } from "../answers/answer.ts";
 import { countFields, type Caller } from "./caller.ts";
 import { deny, type Denial } from "../problems.ts";
@@ -8,6 +8,7 @@ import { parseQuery } from "../query.ts";
 /** A request and the state of its answer. Logs and metrics hold `route`, never the path sent. */
 export interface Exchange extends Asked {
   readonly request: IncomingMessage;
+  readonly response: ServerResponse;
   /** The arrival on the monotonic clock (milliseconds), for durations. */
   readonly startedAt: number;
   /** The route's path template, once a route matches. */
@@ -19,11 +20,16 @@ export interface Exchange extends Asked {
 }
 
 /** Begins the answer to a request that arrived at `nowMs`. */
-export function exchangeFor(request: IncomingMessage, nowMs: number): Exchange {
+export function exchangeFor(
+  request: IncomingMessage,
+  response: ServerResponse,
+  nowMs: number,
+): Exchange {
   const { url = "", headers } = request;
   const mark = url.indexOf("?");
   return {
     request,
+    response,
     path: mark === -1 ? url : url.slice(0, mark),
     query: parseQuery(mark === -1 ? "" : url.slice(mark + 1)),
     headers,
@@ -48,4 +54,17 @@ function bodyFault({ method, headers }: IncomingMessage): Denial | null {
   const { "content-length": length, "transfer-encoding": coding } = headers;
   if (coding === undefined && (length === undefined || Number(length) === 0)) return null;
   return deny("bad_request", `A ${method} request must have no body here.`);
+}
+
+/** Calls `then` once, when the answer is sent or its connection is closed. */
+export function whenSent({ request: { socket }, response }: Exchange, then: () => void): void {
+  const done = (): void => {
+    socket.off("close", done);
+    response.off("close", done);
+    then();
+  };
+  if (socket.destroyed || response.destroyed) return then();
+  // An answer that waits behind another one hears nothing of the end of its connection.
+  socket.on("close", done);
+  response.on("close", done);
 }

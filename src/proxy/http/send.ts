@@ -1,60 +1,103 @@
 /** How an intent is sent: the reply that it means, the count of the call, the quota, and the response. */
-import { STATUS_CODES, type IncomingHttpHeaders } from "node:http";
+import { STATUS_CODES, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import { setImmediate } from "node:timers/promises";
 import { FastResponse } from "srvx";
 import { instantText } from "../../lib/clock.ts";
+import { NO_QUEUE, type Place } from "../../lib/turns.ts";
 import type { Counts } from "../../state/counts.ts";
 import { callsLeft, monthEndMs, monthOf } from "../../state/month.ts";
-import { jsonReply, type Found, type Reply } from "../answers/answer.ts";
+import { jsonReply, type Found, type Reply, type Unmade } from "../answers/answer.ts";
 import type { AdmittedCaller, Caller } from "./caller.ts";
 import type { Exchange } from "./exchange.ts";
-import { asksForAny, intentOf, type Intent } from "../serve/intent.ts";
-import { deny, type Denial } from "../problems.ts";
+import {
+  asksForAny,
+  intentOf,
+  likelyForms,
+  stopOf,
+  type Intent,
+  type Stop,
+} from "../serve/intent.ts";
+import { BUSY, deny, type Denial } from "../problems.ts";
 import type { Entity, FieldList } from "../serve/entity.ts";
 import type { ByteRange } from "../serve/stream.ts";
 
 /** The reply of an address that costs nothing. */
-export async function sent(found: Found, exchange: Exchange): Promise<Reply | Denial> {
-  const intent = intentOf(found.forms, exchange.request);
-  return intent.status === 416 ? unsatisfiable(intent) : replyOf(intent, found, exchange);
+export async function sent(found: Found, { request }: Exchange): Promise<Reply | Denial> {
+  const intent = intentOf(found.forms, request);
+  const stop = stopOf([intent.entity], request.headers);
+  if (stop !== null) return stopped(stop, found);
+  return intent.status === 416 ? unsatisfiable(intent) : replyOf(intent, found, request, NO_QUEUE);
 }
 
 /**
- * The reply of a data address, and the count of its call. It is counted last, so that an error, and a
- * stream that cannot be opened, cost no call.
+ * The reply of a data address, and the count of its call. What costs nothing is answered from what is known
+ * without a body. Anything else is counted first, and made then, so that nobody has work done without a call
+ * left; a call whose answer fails is given back.
  */
 export async function charged(
-  found: Found,
-  exchange: Exchange,
+  found: Found | Unmade,
+  { request, nowMs }: Exchange,
   caller: AdmittedCaller,
   counts: Counts,
+  place: Place,
 ): Promise<Reply | Denial> {
-  const { request, nowMs } = exchange;
   const { subject, keyId } = caller;
+  const { headers, method } = request;
   const limit = caller.tier.callsPerMonth;
-  const intent = intentOf(found.forms, request);
+  const known = "forms" in found ? intentOf(found.forms, request) : null;
+  const stop = stopOf(
+    "forms" in found ? [(known as Intent).entity] : likelyForms(found.tags, headers),
+    headers,
+  );
   // A 304 to `*` costs a call: it tells a caller without a copy something. Any other is free.
-  if (intent.status === 416 || (intent.status === 304 && !asksForAny(request.headers))) {
+  const isFree =
+    stop === null ? known?.status === 416 : stop.status === 412 || !asksForAny(headers);
+  if (isFree) {
     // Written with the others of this turn of the loop, as counted answers are: one by one, each
     // wakes its reader, which doubles what a 304 costs under load.
     await setImmediate();
     const used = limit === null ? 0 : await counts.used(subject, nowMs);
     if (limit !== null && used >= limit) return quotaExceeded(caller, nowMs);
-    if (intent.status === 416) return unsatisfiable(intent);
-    return { ...(await replyOf(intent, found, exchange)), remaining: remainingAfter(limit, used) };
+    if (stop === null) return unsatisfiable(known as Intent);
+    const reply = stopped(stop, found);
+    return "extras" in reply ? reply : { ...reply, remaining: remainingAfter(limit, used) };
   }
-  let reply: Reply;
+  const isOpened = typeof known?.entity.body === "function" && method !== "HEAD";
+  if (stop === null && (known === null || isOpened) && !place.enter()) return BUSY;
+  const { granted, used } = await counts.take(subject, limit, nowMs, keyId);
+  if (!granted) return quotaExceeded(caller, nowMs);
+  if (stop !== null) return { ...stopped(stop, found), remaining: remainingAfter(limit, used) };
   try {
-    reply = await replyOf(intent, found, exchange);
+    const intent = known ?? (await madeIntent(found as Unmade, request, place));
+    if (!("code" in intent)) {
+      const reply = await replyOf(intent as Sent, found, request, place);
+      return { ...reply, remaining: remainingAfter(limit, used) };
+    }
+    counts.giveBack(subject, nowMs, keyId);
+    return intent;
   } catch (error) {
+    counts.giveBack(subject, nowMs, keyId);
     if (found.unopened === undefined) throw error;
     return found.unopened(error);
   }
-  const { granted, used } = await counts.take(subject, limit, nowMs, keyId);
-  if (granted) return { ...reply, remaining: remainingAfter(limit, used) };
-  // Nobody reads this body, so an error of cancel() does not matter.
-  if (reply.body instanceof ReadableStream) reply.body.cancel().catch(() => {});
-  return quotaExceeded(caller, nowMs);
+}
+
+async function madeIntent(
+  found: Unmade,
+  request: IncomingMessage,
+  place: Place,
+): Promise<Intent | Denial> {
+  const forms = await found.make(place);
+  return "code" in forms ? forms : intentOf(forms, request);
+}
+
+/** The answer without the entity. */
+function stopped(stop: Stop, { cacheControl }: Found | Unmade): Reply | Denial {
+  if (stop.status === 412) {
+    return deny("precondition_failed", "The answer is another version than these fields ask for.");
+  }
+  const fields: FieldList = [...stop.form.notModifiedFields, ["cache-control", cacheControl]];
+  return { status: 304, fields, body: null };
 }
 
 /** The response. `left` is the number of calls that the caller has left. */
@@ -81,22 +124,22 @@ function unsatisfiable({ entity: { sizeBytes } }: Intent): Denial {
   return deny("range_not_satisfiable", detail, { sizeBytes });
 }
 
-/** The reply that the intent means. Opens the stream of a body that is not in memory; rejects if it cannot. */
+/** What the request means, if it is a part of the entity or the whole. */
+type Sent = Exclude<Intent, { readonly status: 416 }>;
+
+/** The reply that the intent means. Opens a body that is not in memory; rejects if it cannot. */
 async function replyOf(
-  intent: Exclude<Intent, { readonly status: 416 }>,
-  { cacheControl }: Found,
-  { request }: Exchange,
+  intent: Sent,
+  { cacheControl }: Found | Unmade,
+  { method, headers }: IncomingMessage,
+  place: Place,
 ): Promise<Reply> {
   const { entity, status } = intent;
-  const fieldsWith = (fields: FieldList): FieldList => [...fields, ["cache-control", cacheControl]];
-  if (status === 304) return { status, fields: fieldsWith(entity.notModifiedFields), body: null };
   const range = status === 206 ? intent.range : undefined;
-  const fields = fieldsWith(
-    range === undefined ? entity.fields : partFields(entity, range, request.headers),
-  );
-  if (request.method === "HEAD") return { status, fields, body: null };
-  const { body } = entity;
-  if (typeof body === "function") return { status, fields, body: await body(range) };
+  const ofEntity = range === undefined ? entity.fields : partFields(entity, range, headers);
+  const fields: FieldList = [...ofEntity, ["cache-control", cacheControl]];
+  if (method === "HEAD") return { status, fields, body: null };
+  const body = typeof entity.body === "function" ? await entity.body(place, range) : entity.body;
   const isPart = range !== undefined && Buffer.isBuffer(body);
   return { status, fields, body: isPart ? body.subarray(range.first, range.last + 1) : body };
 }

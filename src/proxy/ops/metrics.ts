@@ -20,7 +20,8 @@ export interface Observed {
     readonly trouble: { readonly kind: "damaged" | "unreachable" } | null;
     readonly loads: { readonly loaded: number; readonly failed: number };
   };
-  readonly archive: { readonly heldBytes: number; readonly refusals: number };
+  readonly archive: { readonly heldBytes: number };
+  readonly turns: { readonly refusals: number };
   readonly backlog: { readonly bytes: number; readonly closed: number };
   readonly gatekeeper: { readonly trouble: string | null };
   readonly log: { readonly droppedLines: number };
@@ -54,7 +55,7 @@ const HELP = {
   chipboard_held_bytes: "Stored size of the files held in memory.",
   chipboard_archive_bytes: "Memory of the old snapshots that are kept.",
   chipboard_archive_busy_total:
-    "Requests for old snapshots that were refused because too many were read.",
+    "Requests refused because their caller had too many in progress that take work.",
   chipboard_state_up: "1 when accounts and counts answer.",
   chipboard_snapshot_damaged: "1 when the newest publication is damaged.",
   chipboard_store_up: "1 when the store answers.",
@@ -74,7 +75,7 @@ export class ProxyMetrics {
   connectionsRefused = 0;
 
   constructor(observed: Observed) {
-    const { live, archive, backlog, gatekeeper, log } = observed;
+    const { live, archive, turns, backlog, gatekeeper, log } = observed;
     const ofServed = (read: (served: Served) => number) => () =>
       live.current === null ? 0 : read(live.current);
     const reads: Reads<keyof typeof HELP> = {
@@ -92,7 +93,7 @@ export class ProxyMetrics {
       chipboard_certificate_end_timestamp_seconds: () => observed.certificateEndMs() / 1000,
       chipboard_held_bytes: ofServed(({ heldBytes }) => heldBytes),
       chipboard_archive_bytes: () => archive.heldBytes,
-      chipboard_archive_busy_total: () => archive.refusals,
+      chipboard_archive_busy_total: () => turns.refusals,
       chipboard_state_up: () => Number(gatekeeper.trouble === null),
       chipboard_snapshot_damaged: () => Number(live.trouble?.kind === "damaged"),
       chipboard_store_up: () => Number(live.trouble?.kind !== "unreachable"),

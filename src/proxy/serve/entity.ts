@@ -15,24 +15,28 @@ export type HeaderFields = Readonly<Record<string, string>>;
 /** The same as they are sent: a list is copied for each answer in a quarter of an object's time. */
 export type FieldList = readonly (readonly [name: string, value: string])[];
 
-export interface Entity {
+/** What is known of an entity before its body is made: enough for preconditions, and for a 304. */
+export interface Validators {
   readonly etag: string;
   /** For Last-Modified and If-Modified-Since (epoch milliseconds); null: it has no date. */
   readonly modifiedMs: number | null;
+  /** The fields of a 304, without those that depend on the request. */
+  readonly notModifiedFields: FieldList;
+}
+
+export interface Entity extends Validators {
   /** Of the whole body. */
   readonly sizeBytes: number;
   /** The fields of an answer with it, without those that depend on the request. */
   readonly fields: FieldList;
-  /** The fields of a 304, without the same ones. */
-  readonly notModifiedFields: FieldList;
   /** A list is one body. */
   readonly body: Buffer | readonly Buffer[] | OpenBody;
 }
 
 /** An entity in each coding that it has. */
-export interface Forms {
-  readonly identity: Entity;
-  readonly gzip?: Entity;
+export interface Forms<E = Entity> {
+  readonly identity: E;
+  readonly gzip?: E;
 }
 
 /** On every answer (Fetch, 3.3): scripts of any page may read it and these fields. */
@@ -47,45 +51,48 @@ export const CORS_HEADERS = {
 /** The request fields that the answer depends on (RFC 9110, 12.5.5). */
 export const VARY = "Authorization, X-Api-Key, Accept-Encoding";
 
-interface Parts extends Pick<Entity, "etag" | "modifiedMs" | "body"> {
-  /** Further fields of every answer, of a 304, too. */
+interface Tagged extends Pick<Validators, "etag" | "modifiedMs"> {
+  /** Further fields of every answer, also of a 304. */
   readonly shared?: HeaderFields;
+}
+
+interface Parts extends Tagged, Pick<Entity, "body"> {
   /** Fields that describe the body: media type, file name. */
   readonly content: HeaderFields;
   /** Identity unless it is given. */
   readonly coding?: Coding;
-  /** Of a stream; bytes know their own. */
+  /** Of a body that is opened; bytes know their own. */
   readonly sizeBytes?: number;
   /** SHA-256 (hex) of the whole body in identity; undefined: the answer does not say it. */
   readonly sha256?: string;
 }
 
-export function entityOf(parts: Parts): Entity {
-  const { etag, modifiedMs, body, shared, content, coding = "identity", sha256 } = parts;
-  const sizeBytes = typeof body === "function" ? (parts.sizeBytes as number) : sizeOf(body);
-  const notModifiedFields = Object.entries({
+export const validatorsOf = ({ etag, modifiedMs, shared }: Tagged): Validators => ({
+  etag,
+  modifiedMs,
+  notModifiedFields: Object.entries({
     ...CORS_HEADERS,
     vary: VARY,
     ...(modifiedMs !== null && { "last-modified": new Date(modifiedMs).toUTCString() }),
     ...shared,
     etag,
-  });
-  return {
-    etag,
-    modifiedMs,
-    sizeBytes,
-    fields: notModifiedFields.concat(
-      Object.entries({
-        ...content,
-        "content-length": String(sizeBytes),
-        // Not in a 304, which costs no call: a level could be guessed from the digest.
-        ...(sha256 !== undefined && { "unencoded-digest": digestField(sha256) }),
-        ...(coding !== "identity" && { "content-encoding": coding }),
-      }),
-    ),
-    notModifiedFields,
-    body,
-  };
+  }),
+});
+
+export function entityOf(parts: Parts): Entity {
+  const { body, content, coding = "identity", sha256 } = parts;
+  const sizeBytes = typeof body === "function" ? (parts.sizeBytes as number) : sizeOf(body);
+  const validators = validatorsOf(parts);
+  const fields = validators.notModifiedFields.concat(
+    Object.entries({
+      ...content,
+      "content-length": String(sizeBytes),
+      // Not in a 304, which costs no call: a level could be guessed from the digest.
+      ...(sha256 !== undefined && { "unencoded-digest": digestField(sha256) }),
+      ...(coding !== "identity" && { "content-encoding": coding }),
+    }),
+  );
+  return { ...validators, sizeBytes, fields, body };
 }
 
 const sizeOf = (body: Buffer | readonly Buffer[]): number =>

@@ -4,17 +4,11 @@
  * request.
  */
 import { createHash } from "node:crypto";
+import type { Place } from "../../lib/turns.ts";
 import { sessionKey, sessionUtc, type Session } from "../../market/session.ts";
 import type { TierName } from "../../market/tier.ts";
 import { raiseDelay } from "../../render/envelope.ts";
-import {
-  coded,
-  inflated,
-  inflatedHeader,
-  inflatedPart,
-  partsOf,
-  type Part,
-} from "../../snapshot/coded.ts";
+import { coded, inflatedHeader, inflatedPart, partsOf, type Part } from "../../snapshot/coded.ts";
 import { sha256Hex } from "../../snapshot/digest.ts";
 import type { FileEntry } from "../../snapshot/manifest.ts";
 import { JSON_TYPE } from "../../store/media-types.ts";
@@ -22,13 +16,15 @@ import type { ObjectPart } from "../../store/object-store.ts";
 import {
   entityOf,
   tagOf,
+  validatorsOf,
   type Coding,
   type Entity,
   type Forms,
   type HeaderFields,
+  type Validators,
 } from "./entity.ts";
 import { modifiedMsOf, type SnapshotStamp } from "./freshness.ts";
-import { inflating, raised, type OpenBody, type OpenStream } from "./stream.ts";
+import { inflatedOnce, raised, type OpenBody, type OpenStream } from "./stream.ts";
 
 /** The session of a tier's payloads, and its delay when nothing is overdue. */
 export interface TierPosition {
@@ -37,23 +33,22 @@ export interface TierPosition {
   readonly delayedSessions: number;
 }
 
-/** An entity of a snapshot while `overdue` sessions are missing. */
-export const snapshotEntity = (
+/** What all answers of a snapshot say while `overdue` sessions are missing. */
+export const ofSnapshot = (
   stamp: SnapshotStamp,
   { session, delayedSessions }: TierPosition,
   overdue: number,
-  parts: Omit<Parameters<typeof entityOf>[0], "modifiedMs" | "shared">,
-): Entity =>
-  entityOf({
-    ...parts,
-    modifiedMs: modifiedMsOf(stamp, overdue),
-    shared: {
-      "x-session-utc": sessionUtc(session),
-      "x-delayed-sessions": String(delayedSessions + overdue),
-      "x-snapshot": stamp.text,
-      "x-publication": String(stamp.publication),
-    },
-  });
+  etag: string,
+): Parameters<typeof validatorsOf>[0] => ({
+  etag,
+  modifiedMs: modifiedMsOf(stamp, overdue),
+  shared: {
+    "x-session-utc": sessionUtc(session),
+    "x-delayed-sessions": String(delayedSessions + overdue),
+    "x-snapshot": stamp.text,
+    "x-publication": String(stamp.publication),
+  },
+});
 
 export interface FileDescription {
   readonly stamp: SnapshotStamp;
@@ -69,9 +64,9 @@ export interface FileDescription {
 export interface Source {
   readonly plain: Buffer | OpenBody;
   /** Null: the file has no coded form. */
-  readonly gzip: Buffer | OpenStream | null;
+  readonly gzip: Buffer | OpenBody | null;
   /** Reads a part of the coded form, which is not proven yet. */
-  readonly piece: (part: ObjectPart) => Promise<Buffer>;
+  readonly piece: (part: ObjectPart, place: Place) => Promise<Buffer>;
 }
 
 /** A source with the size and the digest of its plain bytes. */
@@ -81,52 +76,87 @@ type Sized = Omit<Source, "piece"> & Pick<FileEntry, "bytes" | "sha256">;
 export class PreparedFile {
   readonly #file: FileDescription;
   readonly #source: Source;
-  #latest: { readonly overdue: number; readonly forms: Promise<Forms> } | null = null;
+  #latest: { readonly overdue: number; readonly forms: Forms } | null = null;
+  #making: { readonly overdue: number; readonly forms: Promise<Forms> } | null = null;
 
   constructor(file: FileDescription, source: Source) {
     this.#file = file;
     this.#source = source;
   }
 
-  /**
-   * What to send while `overdue` sessions are missing. A streamed payload whose delay has changed is read
-   * once for its digest, and is sent plain.
-   */
-  forms(overdue: number): Promise<Forms> {
+  /** What to send while `overdue` sessions are missing; null: it has to be made first. */
+  ready(overdue: number): Forms | null {
     if (this.#latest?.overdue === overdue) return this.#latest.forms;
-    const latest = { overdue, forms: this.#prepare(overdue) };
-    this.#latest = latest;
-    latest.forms.catch(() => {
-      if (this.#latest === latest) this.#latest = null;
+    if (this.#isRaised(overdue)) return null;
+    const { bytes, sha256 } = this.#file.entry;
+    const forms = this.#formsOf(overdue, "", { ...this.#source, bytes, sha256 }, this.#content());
+    this.#latest = { overdue, forms };
+    return forms;
+  }
+
+  /**
+   * Makes what `ready` then has. A streamed payload whose delay has changed is read once for its digest,
+   * and is sent plain.
+   */
+  async make(overdue: number, place: Place): Promise<Forms> {
+    const ready = this.ready(overdue);
+    if (ready !== null) return ready;
+    return place.run(() => {
+      if (this.#making?.overdue !== overdue) {
+        const forms = this.#raise(overdue, place);
+        this.#making = { overdue, forms };
+      }
+      return this.#making.forms;
     });
-    return latest.forms;
   }
 
-  async #prepare(overdue: number): Promise<Forms> {
-    const { entry } = this.#file;
-    const { plain, gzip, bytes, sha256 }: Sized = this.#isRaised(overdue)
-      ? await raisedSource(this.#source, entry, overdue)
-      : { ...this.#source, bytes: entry.bytes, sha256: entry.sha256 };
-    return this.#formsOf(overdue, "", { plain, gzip, bytes, sha256 }, this.#content());
+  async #raise(overdue: number, place: Place): Promise<Forms> {
+    try {
+      const sized = await raisedSource(this.#source, this.#file.entry, overdue, place);
+      const forms = this.#formsOf(overdue, "", sized, this.#content());
+      this.#latest = { overdue, forms };
+      return forms;
+    } finally {
+      this.#making = null;
+    }
   }
 
-  /** `name` tells lines of the file from others; the whole has an empty one. */
+  /**
+   * What is known of the forms before they are made. `name` tells lines of the file from others; the whole
+   * has an empty one.
+   */
+  tags(overdue: number, name = ""): Forms<Validators> {
+    const tagged = (coding: Coding): Validators =>
+      validatorsOf(this.#taggedAs(coding, overdue, name));
+    const isCoded = name !== "" || this.#file.entry.gzip !== undefined;
+    return { identity: tagged("identity"), ...(isCoded && { gzip: tagged("gzip") }) };
+  }
+
+  #taggedAs(coding: Coding, overdue: number, name: string): ReturnType<typeof ofSnapshot> {
+    const { stamp, position, entry } = this.#file;
+    const raisedBy = this.#isRaised(overdue) ? String(overdue) : "";
+    const etag = tagOf(stamp.manifestSha256, entry.path, name, raisedBy, coding);
+    return ofSnapshot(stamp, position, overdue, etag);
+  }
+
   #formsOf(
     overdue: number,
     name: string,
     { plain, gzip, bytes, sha256 }: Sized,
     content: HeaderFields,
   ): Forms {
-    const { stamp, position, entry } = this.#file;
-    const raisedBy = this.#isRaised(overdue) ? String(overdue) : "";
-    const formOf = (coding: Coding, body: Entity["body"], sizeBytes: number): Entity => {
-      const etag = tagOf(stamp.manifestSha256, entry.path, name, raisedBy, coding);
-      const parts = { etag, body, sha256, sizeBytes, coding, content };
-      return snapshotEntity(stamp, position, overdue, parts);
-    };
+    const formOf = (coding: Coding, body: Entity["body"], sizeBytes: number): Entity =>
+      entityOf({
+        ...this.#taggedAs(coding, overdue, name),
+        body,
+        sha256,
+        sizeBytes,
+        coding,
+        content,
+      });
     return {
       identity: formOf("identity", plain, bytes),
-      ...(gzip !== null && { gzip: formOf("gzip", gzip, entry.gzip?.bytes ?? 0) }),
+      ...(gzip !== null && { gzip: formOf("gzip", gzip, this.#file.entry.gzip?.bytes ?? 0) }),
     };
   }
 
@@ -135,21 +165,28 @@ export class PreparedFile {
     return overdue > 0 && this.#file.entry.media_type === JSON_TYPE;
   }
 
+  /** Relative to the snapshot's folder. */
+  get path(): string {
+    return this.#file.entry.path;
+  }
+
   /** The parts of a long file; none: it is read as a whole. */
   get parts(): readonly Part[] {
     return partsOf(this.#file.entry);
   }
 
   /** The header of a file with parts. Throws DamageError if it has no text of one. */
-  async header(): Promise<string> {
+  async header(place: Place): Promise<string> {
     const [first] = this.parts as [Part];
-    const bytes = { at: 0, end: first.coded.at };
-    return String(await inflatedHeader(await this.#source.piece(bytes), first.at, this.#where));
+    const piece = await this.#source.piece({ at: 0, end: first.coded.at }, place);
+    return String(await inflatedHeader(piece, first.at, this.#where));
   }
 
   /** The rows of a part, proven by it alone. Throws DamageError and UnreachableError. */
-  async rowsOf(part: Part): Promise<string> {
-    return String(await inflatedPart(await this.#source.piece(part.coded), part, this.#where));
+  async rowsOf(part: Part, place: Place): Promise<string> {
+    await place.turn();
+    const piece = await this.#source.piece(part.coded, place);
+    return String(await inflatedPart(piece, part, this.#where));
   }
 
   get #where(): string {
@@ -157,9 +194,9 @@ export class PreparedFile {
   }
 
   /** The text of the whole file while `overdue` sessions are missing. */
-  async text(overdue: number): Promise<string> {
-    const { body } = (await this.forms(overdue)).identity;
-    const opened = typeof body === "function" ? await body() : body;
+  async text(overdue: number, place: Place): Promise<string> {
+    const { body } = (await this.make(overdue, place)).identity;
+    const opened = typeof body === "function" ? await body(place) : body;
     if (Buffer.isBuffer(opened)) return String(opened);
     const pieces = await Array.fromAsync<Uint8Array>(opened);
     return String(Buffer.concat(pieces));
@@ -190,24 +227,24 @@ async function raisedSource(
   { plain, gzip }: Source,
   entry: FileEntry,
   overdue: number,
+  place: Place,
 ): Promise<Sized> {
-  const isHeld = Buffer.isBuffer(plain);
-  if (!isHeld && !Buffer.isBuffer(gzip)) {
+  const stored = Buffer.isBuffer(plain) ? plain : await plain(place);
+  if (!Buffer.isBuffer(stored)) {
     // What is not in memory is large, and comes as a stream.
-    const open: OpenStream = async () =>
-      ((await plain()) as ReadableStream<Uint8Array>).pipeThrough(raised(overdue));
+    const open: OpenStream = async (ofReader) =>
+      (await (plain as OpenStream)(ofReader)).pipeThrough(raised(overdue));
     const hash = createHash("sha256");
     let bytes = 0;
-    for await (const piece of await open()) {
+    for await (const piece of stored.pipeThrough(raised(overdue))) {
       hash.update(piece);
       bytes += piece.length;
     }
     return { plain: open, gzip: null, bytes, sha256: hash.digest("hex") };
   }
-  const stored = isHeld ? plain : await inflated(gzip as Buffer, entry.bytes, entry.path);
   const payload = raiseDelay(stored, overdue);
   const size = { bytes: payload.length, sha256: sha256Hex(payload) };
   const code = gzip && (await coded(payload));
-  if (isHeld || code === null) return { plain: payload, gzip: code, ...size };
-  return { plain: inflating(code, size, entry.path, () => {}), gzip: code, ...size };
+  if (Buffer.isBuffer(plain) || code === null) return { plain: payload, gzip: code, ...size };
+  return { plain: inflatedOnce(code, payload.length, entry.path), gzip: code, ...size };
 }

@@ -1,67 +1,125 @@
 /**
  * What a request means for an entity, from its header fields alone: which coding (RFC 9110, 12.5.3),
- * whether the caller has it already (13), and whether a part of it is asked for (14). Nothing is
- * counted or sent here.
+ * whether its preconditions hold (13), and whether a part of it is asked for (14). Nothing is counted or
+ * sent here, and no body is needed for it. Fields that are lists are split, and at most 32 elements are read:
+ * a regular expression with two ways to match the same text would take quadratic time.
  */
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
-import type { Entity, Forms } from "./entity.ts";
+import type { Entity, Forms, Validators } from "./entity.ts";
 import type { ByteRange } from "./stream.ts";
 
-/** What to answer with: the entity, or the range of its bytes; 304 and 416 have no bytes of it. */
+type Request = Pick<IncomingMessage, "method" | "headers">;
+
+/** What to answer with: the entity, or the range of its bytes; 416 has no bytes of it. */
 export type Intent =
-  | { readonly entity: Entity; readonly status: 200 | 304 }
+  | { readonly entity: Entity; readonly status: 200 }
   | { readonly entity: Entity; readonly status: 206; readonly range: ByteRange }
   | { readonly entity: Entity; readonly status: 416 };
 
-/** What the request means for what these forms are of. */
-export function intentOf(
-  forms: Forms,
-  { method, headers }: Pick<IncomingMessage, "method" | "headers">,
-): Intent {
+/** The part of these forms that the request means, once its preconditions hold. */
+export function intentOf(forms: Forms, request: Request): Intent {
   const { identity, gzip } = forms;
-  const range = method === "GET" ? requestedRange(identity, headers) : null;
-  const isCoded = range === null && prefersGzip(headers["accept-encoding"]);
-  const entity = (isCoded && gzip) || identity;
-  if (isNotModified(headers, entity)) return { entity, status: 304 };
-  if (range === null) return { entity, status: 200 };
-  return range === "unsatisfiable" ? { entity, status: 416 } : { entity, status: 206, range };
+  const range = requestedRange(identity, request);
+  if (range === null) {
+    const isCoded = gzip !== undefined && prefersGzip(request.headers["accept-encoding"]);
+    return { entity: isCoded ? gzip : identity, status: 200 };
+  }
+  if (range === "unsatisfiable") return { entity: identity, status: 416 };
+  return { entity: identity, status: 206, range };
 }
 
-const ENTITY_TAG = /\s*(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")\s*(?:,|$)/gy;
+/** An answer without the entity: 304, which repeats fields of it, or 412. */
+export type Stop = { readonly status: 304; readonly form: Validators } | { readonly status: 412 };
 
 /**
- * Whether the caller already has the entity and gets a 304. If-None-Match decides if the request has
- * it (weak comparison, lists, `*`), otherwise If-Modified-Since. HTTP dates have whole seconds, so
- * that comparison ignores milliseconds.
+ * What the request's preconditions come to, in the order of RFC 9110, 13.2.2; null: the entity is to be sent.
+ * If-Match and If-Unmodified-Since fail with 412. If-None-Match and If-Modified-Since mean that the caller
+ * has the entity already. `forms` are those that may be sent: all count where the coding is not known yet.
  */
-function isNotModified(
-  { "if-none-match": ifNoneMatch, "if-modified-since": ifModifiedSince }: IncomingHttpHeaders,
-  { etag, modifiedMs }: Entity,
-): boolean {
-  if (ifNoneMatch !== undefined) return ifNoneMatch === etag || matchesAny(ifNoneMatch, etag);
-  if (ifModifiedSince === undefined || modifiedMs === null) return false;
-  const since = Date.parse(ifModifiedSince);
-  return !Number.isNaN(since) && Math.floor(modifiedMs / 1000) * 1000 <= since;
+export function stopOf(
+  forms: readonly [Validators, ...Validators[]],
+  headers: IncomingHttpHeaders,
+): Stop | null {
+  const {
+    "if-match": match,
+    "if-unmodified-since": unmodifiedSince,
+    "if-none-match": noneMatch,
+    "if-modified-since": modifiedSince,
+  } = headers;
+  const [form] = forms;
+  if (match !== undefined) {
+    if (matching(match, forms, isSame) === undefined) return { status: 412 };
+  } else if (unmodifiedSince !== undefined && isModifiedSince(form, unmodifiedSince) === true) {
+    return { status: 412 };
+  }
+  if (noneMatch !== undefined) {
+    const held = matching(noneMatch, forms, isSameWeakly);
+    return held === undefined ? null : { status: 304, form: held };
+  }
+  const isHeld = modifiedSince !== undefined && isModifiedSince(form, modifiedSince) === false;
+  return isHeld ? { status: 304, form } : null;
 }
+
+/** The forms of which one will be sent to a caller who accepts these codings, the likeliest first. */
+export const likelyForms = (
+  { identity, gzip }: Forms<Validators>,
+  headers: IncomingHttpHeaders,
+): readonly [Validators, ...Validators[]] =>
+  gzip !== undefined && prefersGzip(headers["accept-encoding"]) ? [gzip, identity] : [identity];
+
+const ELEMENTS_MAX = 32;
+
+/** The first elements of a list in a header field (RFC 9110, 5.6.1), trimmed. */
+const elementsOf = (field: string): string[] =>
+  field.split(",", ELEMENTS_MAX).map((element) => element.trim());
+
+/** The first of the forms that a list of entity tags, or `*`, names. Our tags have no comma. */
+function matching(
+  field: string,
+  forms: readonly Validators[],
+  is: (element: string, etag: string) => boolean,
+): Validators | undefined {
+  const [first] = forms;
+  if (field === first?.etag) return first;
+  const elements = elementsOf(field);
+  if (elements.length === 1 && elements[0] === "*") return first;
+  return forms.find(({ etag }) => elements.some((element) => is(element, etag)));
+}
+
+/** The strong and the weak comparison of tags (RFC 9110, 8.8.3.2); ours are strong. */
+const isSame = (element: string, etag: string): boolean => element === etag;
+const isSameWeakly = (element: string, etag: string): boolean =>
+  element === etag || element === `W/${etag}`;
+
+/** Whether the entity is younger than an HTTP date, in whole seconds; null: one of them has no date. */
+function isModifiedSince({ modifiedMs }: Validators, date: string): boolean | null {
+  if (modifiedMs === null || !HTTP_DATE.test(date)) return null;
+  // The oldest of the three forms does not say that it is GMT.
+  const since = Date.parse(date.endsWith("GMT") ? date : `${date} GMT`);
+  return Number.isNaN(since) ? null : Math.floor(modifiedMs / 1000) * 1000 > since;
+}
+
+/** The three forms of a date (RFC 9110, 5.6.7) begin with a day and have 33 characters at most. */
+const HTTP_DATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun).{20,30}$/;
 
 /** Whether the request has `If-None-Match: *`, which matches any entity. */
 export const asksForAny = ({ "if-none-match": ifNoneMatch }: IncomingHttpHeaders): boolean =>
   ifNoneMatch?.trim() === "*";
 
-const matchesAny = (ifNoneMatch: string, etag: string): boolean =>
-  ifNoneMatch.trim() === "*" ||
-  [...ifNoneMatch.matchAll(ENTITY_TAG)].some(([, tag]) => tag === etag);
-
-/** One range in a list that may have empty elements (RFC 9110, 14.1.1 and 5.6.1.2). */
-const ONE_RANGE = /^bytes=(?:(?:[ \t]*,)+[ \t]*)?(\d*)-(\d*)(?:[ \t]*,)*[ \t]*$/i;
+/** One range (RFC 9110, 14.1.1). */
+const ONE_RANGE = /^(\d*)-(\d*)$/;
+const RANGE_UNIT = "bytes=";
 
 /**
  * What Range asks for in a file of `sizeBytes`. Null: the whole file. That is also the answer to
  * several ranges, another unit and a malformed field, which a server may ignore (RFC 9110, 14.2).
  */
 export function parseRange(field: string, sizeBytes: number): ByteRange | "unsatisfiable" | null {
-  const parts = ONE_RANGE.exec(field);
-  if (parts === null) return null;
+  const unit = field.slice(0, RANGE_UNIT.length);
+  // A list may have empty elements (5.6.1.2).
+  const ranges = elementsOf(field.slice(RANGE_UNIT.length)).filter((element) => element !== "");
+  const parts = unit.toLowerCase() === RANGE_UNIT ? ONE_RANGE.exec(ranges[0] ?? "") : null;
+  if (parts === null || ranges.length > 1) return null;
   const [, from = "", to = ""] = parts;
   if (from === "") {
     if (to === "") return null;
@@ -83,9 +141,9 @@ export function parseRange(field: string, sizeBytes: number): ByteRange | "unsat
  */
 function requestedRange(
   { etag, fields, sizeBytes }: Entity,
-  { range, "if-range": ifRange }: IncomingHttpHeaders,
+  { method, headers: { range, "if-range": ifRange } }: Request,
 ): ByteRange | "unsatisfiable" | null {
-  if (range === undefined) return null;
+  if (range === undefined || method !== "GET") return null;
   const { "accept-ranges": unit, "last-modified": modified } = Object.fromEntries(fields);
   const isNamed = ifRange === undefined || ifRange === etag || ifRange === modified;
   return unit === "bytes" && isNamed ? parseRange(range, sizeBytes) : null;
@@ -101,18 +159,21 @@ export function prefersGzip(acceptEncoding = ""): boolean {
   return gzip > 0 && gzip >= (weights.get("identity") ?? 0);
 }
 
-const WEIGHTED = /^([^;]*?)\s*;\s*q=([01](?:\.\d{0,3})?)\s*$/;
+/** A weight (RFC 9110, 12.4.2), also one above 1. */
+const WEIGHT = /^q=([01](?:\.\d{0,3})?)$/;
 
 /**
- * The weights that an Accept… field gives, by lower-case item. Skips items with an invalid weight
- * (RFC 9110, 12.4.2) or other parameters; a weight above 1 counts as 1.
+ * The weights that an Accept… field gives, by lower-case item. Skips items with an invalid weight or with
+ * other parameters; a weight above 1 counts as 1.
  */
 export function parseWeights(header: string): Map<string, number> {
   const weights = new Map<string, number>();
-  for (const item of header.toLowerCase().split(",")) {
-    const parts = item.includes(";") ? WEIGHTED.exec(item) : [item, item, "1"];
-    if (parts === null) continue;
-    weights.set((parts[1] as string).trim(), Math.min(1, Number(parts[2])));
+  for (const element of elementsOf(header.toLowerCase())) {
+    const [item = "", ...parameters] = element.split(";", 3).map((part) => part.trim());
+    if (parameters.length > 1) continue;
+    const [parameter] = parameters;
+    const weight = parameter === undefined ? "1" : WEIGHT.exec(parameter)?.[1];
+    if (weight !== undefined) weights.set(item, Math.min(1, Number(weight)));
   }
   return weights;
 }

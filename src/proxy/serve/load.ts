@@ -10,6 +10,7 @@ import type { LRUCache } from "lru-cache";
 import { atOnce } from "../../lib/at-once.ts";
 import { cacheOf } from "../../lib/caches.ts";
 import { DamageError } from "../../lib/errors.ts";
+import { NO_QUEUE, type Place } from "../../lib/turns.ts";
 import { parseSession, sessionStartMs, type Session } from "../../market/session.ts";
 import type { Contract } from "../../market/contract.ts";
 import { TIER_NAMES, type Tier, type TierName } from "../../market/tier.ts";
@@ -26,7 +27,7 @@ import {
 } from "../../snapshot/stored-snapshot.ts";
 import type { ObjectPart, ObjectStore } from "../../store/object-store.ts";
 import { FILES, snapshotText, type SnapshotName } from "../../store/paths.ts";
-import { inflating, verified, type OpenStream, type Pace } from "./stream.ts";
+import { inflatedOnce, inflating, streamOf, verified, type OpenStream } from "./stream.ts";
 import { notInSnapshot, type Denial } from "../problems.ts";
 import { PreparedFile, type FileDescription, type Source } from "./file.ts";
 import type { Forms } from "./entity.ts";
@@ -47,15 +48,11 @@ export interface ServedSnapshot extends Pick<Manifest, "tiers"> {
   readonly computed: LRUCache<string, Forms> | null;
   /** By path relative to the snapshot's folder. Undefined: the snapshot has no such file. */
   readonly files: {
-    /** `byParts`: only parts of it are read, each of which proves itself. */
-    get(
-      path: string,
-      byParts?: boolean,
-    ): PreparedFile | undefined | Promise<PreparedFile | Denial | undefined>;
+    get(path: string): PreparedFile | undefined;
   };
-  catalog(): Promise<readonly Contract[] | Denial>;
+  catalog(place: Place): Promise<readonly Contract[] | Denial>;
   /** What baskets of the tier are priced from. */
-  baskets(tier: Tier): Promise<BasketFile | Denial>;
+  baskets(tier: Tier, place: Place): Promise<BasketFile | Denial>;
 }
 
 /** A verified snapshot, ready to answer from at once. */
@@ -79,6 +76,9 @@ export interface LoadOptions {
   readonly onStreamFailure: (error: unknown) => void;
 }
 
+/** A coded file whose plain bytes are more than this part of the memory is inflated as a stream. */
+const INFLATED_SHARE = 1 / 8;
+
 /** During a switch two snapshots are in memory. An eighth is left for old ones (archive.ts). */
 const LIVE_SHARE = 7 / 16;
 
@@ -96,7 +96,7 @@ export async function loadSnapshot(
   const held = chooseHeld(sent, options.cacheBytes * LIVE_SHARE);
   await atOnce(sent, async (entry) => {
     const isHeld = held.has(entry.path);
-    const source = await sourceOf(store, publication, entry, isHeld, options.onStreamFailure);
+    const source = await sourceOf(store, publication, entry, isHeld, options, NO_QUEUE);
     const file = descriptionOf(tiers, entry, stamp);
     if (file !== null) files.set(entry.path, new PreparedFile(file, source));
   });
@@ -185,8 +185,8 @@ export function descriptionOf(
 }
 
 /**
- * Verifies what the file is stored as, and returns its bytes, or functions that stream and verify them
- * again for each answer; each piece waits until `pace` resolves. `onFailure` receives the error if what
+ * Verifies what the file is stored as, also that its coded form is one of its plain bytes. Returns the bytes,
+ * or functions that open and verify them again for each answer. `onStreamFailure` receives the error if what
  * was verified is damaged later.
  */
 export async function sourceOf(
@@ -194,22 +194,30 @@ export async function sourceOf(
   name: SnapshotName,
   entry: FileEntry,
   isHeld: boolean,
-  onFailure: (error: unknown) => void,
-  pace?: Pace,
+  { cacheBytes, onStreamFailure }: Pick<LoadOptions, "cacheBytes" | "onStreamFailure">,
+  place: Place,
 ): Promise<Source> {
   const forms = formsOf(name, entry);
   const read = (object: NamedObject): Promise<Buffer | OpenStream> =>
     isHeld
       ? readVerified(store, object.key, object.sha256, object.bytes)
-      : streamedSource(store, object, onFailure, pace);
+      : streamedSource(store, object, onStreamFailure, place);
   const gzip = forms.gzip && (await read(forms.gzip));
+  const where = `${store.location}/${forms.gzip?.key}`;
+  const opened =
+    gzip && inflating(Buffer.isBuffer(gzip) ? streamOf(gzip) : gzip, entry, where, onStreamFailure);
+  if (opened !== null) await drain(await opened(place));
   const piece = Buffer.isBuffer(gzip)
     ? async ({ at, end }: ObjectPart) => gzip.subarray(at, end)
     : pieceOf(store, name, entry);
   if (forms.plain !== null) return { plain: await read(forms.plain), gzip, piece };
-  const where = `${store.location}/${forms.gzip?.key}`;
-  return { plain: inflating(gzip as Buffer | OpenStream, entry, where, onFailure), gzip, piece };
+  const isSmall = Buffer.isBuffer(gzip) && entry.bytes <= cacheBytes * INFLATED_SHARE;
+  const plain = isSmall ? inflatedOnce(gzip, entry.bytes, where) : (opened as OpenStream);
+  return { plain, gzip, piece };
 }
+
+const drain = (stream: ReadableStream<Uint8Array>): Promise<void> =>
+  stream.pipeTo(new WritableStream());
 
 /** A function that reads a part of the file's coded form from the store. */
 export function pieceOf(store: ObjectStore, name: SnapshotName, entry: FileEntry): Source["piece"] {
@@ -225,20 +233,20 @@ async function streamedSource(
   store: ObjectStore,
   object: NamedObject,
   onFailure: (error: unknown) => void,
-  pace?: Pace,
+  place: Place,
 ): Promise<OpenStream> {
   const { key } = object;
   const where = `${store.location}/${key}`;
   let isProven = false;
-  const open: OpenStream = async (range, paceOfReader) => {
+  const open: OpenStream = async (ofReader, range) => {
     const found = await store.open(key);
     if (found === null) throw new DamageError(`${where} is missing`);
     const onDamage = (error: DamageError): void => {
       if (isProven) onFailure(error);
     };
-    return found.stream.pipeThrough(verified(object, where, onDamage, range, paceOfReader));
+    return found.stream.pipeThrough(verified(object, where, onDamage, ofReader, range));
   };
-  await (await open(undefined, pace)).pipeTo(new WritableStream());
+  await drain(await open(place));
   isProven = true;
   return open;
 }

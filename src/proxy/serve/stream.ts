@@ -7,6 +7,7 @@
 import { createHash } from "node:crypto";
 import { raiseDelay } from "../../render/envelope.ts";
 import { ChipboardError, DamageError } from "../../lib/errors.ts";
+import type { Place } from "../../lib/turns.ts";
 import { inflated } from "../../snapshot/coded.ts";
 import type { FileEntry } from "../../snapshot/manifest.ts";
 import { byteStream } from "../../store/byte-stream.ts";
@@ -20,16 +21,13 @@ export interface ByteRange {
   readonly last: number;
 }
 
-/** Resolves when the next piece may be worked on. Without one, nothing has to wait. */
-export type Pace = () => Promise<void>;
-
 /**
- * Opens a new stream of the body, or of a part of it, for one answer; each piece waits until `pace`
- * resolves. Rejects if it cannot.
+ * Opens a new stream of the body, or of a part of it, for one answer; each piece waits for a turn of its
+ * place. Rejects if it cannot.
  */
-export type OpenStream = (range?: ByteRange, pace?: Pace) => Promise<ReadableStream<Uint8Array>>;
+export type OpenStream = (place: Place, range?: ByteRange) => Promise<ReadableStream<Uint8Array>>;
 
-/** The same; a small body, whose answers are never parts, may come whole. */
+/** The same; a body may come whole, also if a part was asked for. */
 export type OpenBody = (
   ...asked: Parameters<OpenStream>
 ) => Promise<Buffer | ReadableStream<Uint8Array>>;
@@ -37,7 +35,7 @@ export type OpenBody = (
 const WHOLE: ByteRange = { first: 0, last: Infinity };
 
 /**
- * Passes the bytes of `range` on, each piece when `pace` resolves. If the whole file
+ * Passes the bytes of `range` on, each piece at a turn of the place. If the whole file
  * has more than `bytes` bytes, or another SHA-256 (hex), it calls `onDamage` and fails with DamageError
  * before the last chunk.
  */
@@ -45,8 +43,8 @@ export function verified(
   { sha256, bytes: bytesMax }: Pick<FileEntry, "sha256" | "bytes">,
   where: string,
   onDamage: (error: DamageError) => void,
+  place: Place,
   { first, last }: ByteRange = WHOLE,
-  pace?: Pace,
 ): TransformStream<Uint8Array, Uint8Array> {
   const hash = createHash("sha256");
   let readBytes = 0;
@@ -58,7 +56,7 @@ export function verified(
   };
   return new TransformStream({
     async transform(piece, controller) {
-      await pace?.();
+      await place.turn();
       hash.update(piece);
       const from = Math.max(0, first - readBytes);
       const wanted = piece.subarray(from, Math.max(0, last + 1 - readBytes));
@@ -76,28 +74,44 @@ export function verified(
 }
 
 /**
- * A larger file is inflated as a stream: each answer to a slow reader keeps all of it in memory, and the
- * backlog counts the piece that waits (http/backlog.ts).
- */
-const WHOLE_BYTES_MAX = 128 * 1024;
-
-/**
  * The plain bytes of a coded form, inflated for each answer. `onDamage` receives the error if they are not
  * the file's.
  */
 export const inflating =
   (
-    code: Buffer | OpenStream,
+    code: OpenStream,
     file: Pick<FileEntry, "sha256" | "bytes">,
     where: string,
     onDamage: (error: DamageError) => void,
-  ): OpenBody =>
-  async (range, pace) => {
-    const isHeld = Buffer.isBuffer(code);
-    if (isHeld && file.bytes <= WHOLE_BYTES_MAX) return inflated(code, file.bytes, where);
-    const stream = isHeld ? ReadableStream.from([code]) : await code(undefined, pace);
-    return unzipped(stream, where, onDamage).pipeThrough(verified(file, where, onDamage, range));
+  ): OpenStream =>
+  async (place, range) =>
+    unzipped(await code(place), where, onDamage).pipeThrough(
+      verified(file, where, onDamage, place, range),
+    );
+
+/**
+ * The plain bytes of a coded form in memory that was proven before. They are inflated when somebody asks
+ * for them, and all who ask until the last of them is answered get the same bytes: so however many read
+ * slowly, the file is in memory once.
+ */
+export function inflatedOnce(code: Buffer, sizeBytes: number, where: string): OpenBody {
+  let bytes: WeakRef<Buffer> | undefined;
+  let inflatingNow: Promise<Buffer> | null = null;
+  const inflate = async (): Promise<Buffer> => {
+    const plain = await inflated(code, sizeBytes, where);
+    bytes = new WeakRef(plain);
+    return plain;
   };
+  return async (place) =>
+    bytes?.deref() ??
+    place.run(() => (inflatingNow ??= inflate().finally(() => (inflatingNow = null))));
+}
+
+/** A stream of bytes in memory. */
+export const streamOf =
+  (bytes: Buffer): OpenStream =>
+  async () =>
+    ReadableStream.from([bytes]);
 
 function unzipped(
   code: ReadableStream<Uint8Array>,

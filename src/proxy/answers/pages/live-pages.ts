@@ -3,6 +3,7 @@
  * with examples. Each is made once for a snapshot and a number of overdue sessions, not per request.
  */
 import { madeOnce } from "../../../lib/caches.ts";
+import { NO_QUEUE } from "../../../lib/turns.ts";
 import { limitsOf, USUAL_LIMITS } from "../../../feed/finding.ts";
 import { FILES } from "../../../store/paths.ts";
 import { boardTable, coverageLine, sessionLine, type Board } from "../../../site/board.js";
@@ -40,6 +41,8 @@ export interface LivePagesOptions
 export function livePages(options: LivePagesOptions) {
   const { live, pollMs, origin, documents, graceMs, plans = USUAL_TERMS } = options;
   const pages = madeOnce<Forms>(PAGES_KEPT);
+  // Kept apart: whoever asks for many contracts must not have all other pages made again and again.
+  const contractPages = madeOnce<Forms>(PAGES_KEPT);
   const makers = new Map<string, Maker>();
   makers.set(PAGES.market.path, async (snapshot, overdue) =>
     marketPage(snapshot && (await freeBoard(snapshot, overdue)), origin),
@@ -61,14 +64,19 @@ export function livePages(options: LivePagesOptions) {
     }));
   }
   const answers = new Map<string, (asked: Asked) => Promise<Outcome>>();
-  for (const [path, make] of makers) answers.set(path, (asked) => found(asked, path, make));
+  for (const [path, make] of makers) answers.set(path, (asked) => found(asked, path, make, pages));
   return answers.set(PAGES.contract.path, contract);
 
-  async function found({ nowMs }: Asked, name: string, make: Maker): Promise<Found> {
+  async function found(
+    { nowMs }: Asked,
+    name: string,
+    make: Maker,
+    kept: typeof pages,
+  ): Promise<Found> {
     const snapshot = live.current;
     const overdue = snapshot === null ? 0 : overdueSessions(snapshot.stamp, nowMs);
     const key = `${name} ${snapshot?.stamp.publication} ${overdue}`;
-    const forms = await pages.forceFetch(key, {
+    const forms = await kept.forceFetch(key, {
       context: async () => {
         const source = await make(snapshot, overdue);
         return pageForms(asSent(source, options, snapshot?.attribution), nowMs);
@@ -85,25 +93,26 @@ export function livePages(options: LivePagesOptions) {
     const id = idIn(asked.path, PAGES.contract.path);
     const path = FILES.contract(KEYLESS.name, id);
     if (snapshot.files.has(path)) {
-      return found(asked, path, async (_, overdue) => {
+      const make: Maker = async (_, overdue) => {
         const body = (await payload(snapshot, path, overdue)) as ContractBody;
         return contractPage(body, await freeBoard(snapshot, overdue), origin);
-      });
+      };
+      return found(asked, path, make, contractPages);
     }
     // A relative address, so that the service works below a prefix.
-    const refusal = await withoutContract(snapshot, KEYLESS, id, "../contracts/", []);
+    const refusal = await withoutContract(snapshot, KEYLESS, id, "../contracts/", [], NO_QUEUE);
     const { code } = refusal;
     if (code !== "key_required" && code !== "not_on_board") return refusal;
-    const catalog = await snapshot.catalog();
+    const catalog = await snapshot.catalog(NO_QUEUE);
     if ("code" in catalog) return catalog;
     const known = catalog.find((each) => each.id === id) as Contract;
-    return found(asked, `${code} ${id}`, async (_, overdue) =>
-      lockedPage(code, known, await freeBoard(snapshot, overdue), origin),
-    );
+    const make: Maker = async (_, overdue) =>
+      lockedPage(code, known, await freeBoard(snapshot, overdue), origin);
+    return found(asked, `${code} ${id}`, make, contractPages);
   }
 }
 
-/** All fixed pages, those of the free slice, and some of the contracts that need a key. */
+/** All pages before and after a change; of contracts the free slice, and some that need a key. */
 const PAGES_KEPT = 64;
 
 type Maker = (snapshot: LoadedSnapshot | null, overdue: number) => Promise<PageSource>;
@@ -114,7 +123,7 @@ const NOTHING_YET = "no-cache";
 /** A payload of a snapshot while `overdue` sessions are missing; null: the snapshot has none there. */
 async function payload(snapshot: LoadedSnapshot, path: string, overdue: number): Promise<unknown> {
   const file = snapshot.files.get(path);
-  return file === undefined ? null : JSON.parse(await file.text(overdue));
+  return file === undefined ? null : JSON.parse(await file.text(overdue, NO_QUEUE));
 }
 
 const freeBoard = async (snapshot: LoadedSnapshot, overdue: number): Promise<Board | null> =>

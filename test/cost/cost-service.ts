@@ -1,0 +1,119 @@
+/**
+ * A proxy in a process of its own, over a catalog of 10,000 contracts. Its parent asks it by messages how
+ * much processor time it has used: of all its threads, in milliseconds.
+ */
+import { dateText, dayOf, sessionUtc } from "../../src/market/session.ts";
+import { publish } from "../../src/publish/publish.ts";
+import { NO_KEYS } from "../../src/snapshot/log/sign.ts";
+import { SESSION, startTestProxy, TestClock } from "../http/fixture.ts";
+import { publicationKey } from "../../src/store/paths.ts";
+import { MemoryStore } from "../store/memory-store.ts";
+
+/** What the parent gets first. */
+export interface CostService {
+  readonly url: string;
+  readonly starter: string;
+  readonly pro: string;
+  /** A contract with levels, and ids that no contract has but that are like all others. */
+  readonly id: string;
+  readonly unknown: readonly string[];
+  /** Ids of contracts without levels. */
+  readonly unpriced: readonly string[];
+  /** The manifest of the snapshot served, of which tags are made. */
+  readonly manifestSha256: string;
+}
+
+const CONTRACTS = 10_000;
+const DAYS = 1_500;
+/** These have levels; the others stand in the catalog alone, which is what unknown ids are compared with. */
+const PRICED = 40;
+/** As long as the ids of some markets, and alike. */
+const costId = (at: number): string =>
+  `a-contract-whose-id-is-as-long-as-those-of-markets-${String(at).padStart(5, "0")}`;
+
+const csv = (name: string, lines: readonly string[]) => ({
+  name,
+  format: "csv" as const,
+  open: async function* () {
+    yield Buffer.from(`${lines.join("\n")}\n`);
+  },
+});
+
+async function store(): Promise<MemoryStore> {
+  const made = new MemoryStore();
+  const ids = Array.from({ length: CONTRACTS }, (_, at) => costId(at));
+  const priced = ids.slice(0, PRICED);
+  const today = dayOf(SESSION);
+  const days = Array.from({ length: DAYS }, (_, at) => today - DAYS + at);
+  const levelOf = (at: number, day: number): string => (10 + at + (day % 97) / 8).toFixed(3);
+  await publish(
+    {
+      catalog: csv("catalog.csv", [
+        "id,ticker,name,board,segment,unit,ai_exposure_pct,source,source_url",
+        ...ids.map(
+          (id, at) =>
+            `${id},T${at},Name ${at},memory,DRAM,USD per piece,45,Source,https://example.com/${at}`,
+        ),
+      ]),
+      quotes: [
+        csv("quotes.csv", [
+          "id,session_utc,spot_usd",
+          ...priced.map((id, at) => `${id},${sessionUtc(SESSION)},${levelOf(at, today)}`),
+        ]),
+      ],
+      closes: [
+        csv("closes.csv", [
+          "id,date,close_usd",
+          ...priced.flatMap((id, at) =>
+            days.map((day) => `${id},${dateText(day)},${levelOf(at, day)}`),
+          ),
+        ]),
+      ],
+      session: SESSION,
+      attribution: "Test levels, not market data",
+      revise: null,
+      dryRun: false,
+      keys: NO_KEYS,
+      gates: {
+        maxMoveMicros: 1_000_000_000,
+        minCoverageMicros: 0,
+        maxUnchangedSessions: 8,
+        maxGapSessions: 1_000,
+        maxCarryDays: 45,
+        acceptMoves: true,
+        allowSparse: true,
+      },
+    },
+    made,
+    new TestClock(),
+    () => {},
+  );
+  return made;
+}
+
+const published = await store();
+const proxy = await startTestProxy({
+  store: published,
+  // The address of each request is the caller's own choice, so that its quota is never spent.
+  trustedHops: 1,
+  pollMs: 3_600_000,
+  cacheBytes: 256_000_000,
+});
+process.on("message", () => {
+  const { user, system } = process.cpuUsage();
+  process.send?.((user + system) / 1_000);
+});
+process.on("disconnect", () => process.exit(0));
+const { url, starter, pro } = proxy;
+const unknown = Array.from({ length: 100 }, (_, at) =>
+  costId(at).replace("as-long", `as-${10 + at}`),
+);
+const unpriced = Array.from({ length: 500 }, (_, at) => costId(PRICED + at));
+const entry = JSON.parse(String(await published.get(publicationKey(1)))) as {
+  manifest_sha256: string;
+};
+const manifestSha256 = entry.manifest_sha256;
+process.send?.({
+  ...{ url, starter, pro, unknown, unpriced, manifestSha256 },
+  id: costId(1),
+} satisfies CostService);

@@ -1,0 +1,369 @@
+/**
+ * What a request may cost before it is counted (contract: a budget before work). A request with pieces that
+ * matter to a parser costs no more than a few times what it costs with plain letters, whatever field, address
+ * and piece. Compared is processor time of the proxy's process, never wall time, and the least of several
+ * samples, so that a slow or busy machine changes both sides alike.
+ */
+import { fork, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { Agent, request } from "node:http";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { API } from "../../src/proxy/routes.ts";
+import { tagOf } from "../../src/proxy/serve/entity.ts";
+import type { CostService } from "./cost-service.ts";
+
+/** Field and query together; with the other fields just below the proxy's limit of 16 kB. */
+const BYTES = 15_000;
+/** How many times as much as letters a text may cost. */
+const RATIO_MAX = 10;
+const SAMPLES = 5;
+
+let child: ChildProcess;
+let service: CostService;
+const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+
+beforeAll(async () => {
+  child = fork(join(import.meta.dirname, "cost-service.ts"));
+  [service] = (await once(child, "message")) as [CostService];
+});
+
+afterAll(() => {
+  agent.destroy();
+  child.disconnect();
+});
+
+interface Asked {
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+function ask({ path, headers = {} }: Asked): Promise<number> {
+  return new Promise((resolve, reject) => {
+    request(service.url + path, { agent, headers }, (answer) => {
+      answer.resume();
+      answer.once("end", () => resolve(answer.statusCode as number));
+    })
+      .once("error", reject)
+      .end();
+  });
+}
+
+async function usedMs(): Promise<number> {
+  child.send("processor time?");
+  const [ms] = (await once(child, "message")) as [number];
+  return ms;
+}
+
+/** The processor time of the request in milliseconds, and its status. */
+async function costOf(asked: Asked): Promise<{ ms: number; status: number }> {
+  let ms = Infinity;
+  let status = 0;
+  for (let sample = 0; sample < SAMPLES; sample += 1) {
+    const before = await usedMs();
+    status = await ask(asked);
+    ms = Math.min(ms, (await usedMs()) - before);
+  }
+  return { ms, status };
+}
+
+/** Pieces of one and two characters that mean something to some parser of a field or a query. */
+const PIECES = [
+  " ",
+  ",",
+  ";",
+  "=",
+  '"',
+  "*",
+  "/",
+  "-",
+  ".",
+  ":",
+  "0",
+  "_",
+  "(",
+  "\\",
+  ", ",
+  " ,",
+  "; ",
+  "a,",
+  "a;",
+  ";q",
+  "=0",
+  '",',
+  '""',
+  "*,",
+  "0-",
+  "-0",
+  "0.",
+  ":0",
+  "c_",
+  "W/",
+] as const;
+
+/** Each field that the proxy reads, with how its text may begin and end to lead a parser far into it. */
+const FIELDS: Readonly<Record<string, readonly (readonly [start: string, end: string])[]>> = {
+  accept: [
+    ["", ""],
+    ["a", "x;"],
+    ["text/html;q=0", "x"],
+  ],
+  "accept-encoding": [
+    ["", ""],
+    ["a", "x;"],
+    ["gzip;q=0.", "x"],
+  ],
+  authorization: [
+    ["", ""],
+    ["Bearer ", "x"],
+    ["Basic ", "x"],
+    ["Other cbk", "x"],
+  ],
+  "x-api-key": [
+    ["", ""],
+    ["cbk_", "x"],
+  ],
+  cookie: [
+    ["", ""],
+    ["a=cbk", "x"],
+  ],
+  "x-forwarded-for": [
+    ["", ""],
+    ["[", "x"],
+    ["127.0.0.1", "x"],
+  ],
+  "if-match": [
+    ["", ""],
+    ['"', "x"],
+    ['"a"', "x"],
+  ],
+  "if-none-match": [
+    ["", ""],
+    ['"', "x"],
+    ['"a"', "x"],
+  ],
+  "if-modified-since": [
+    ["", ""],
+    ["Wed, 21 Oct 2015 07:28:00 GMT", "x"],
+    ["(", "x"],
+  ],
+  "if-unmodified-since": [
+    ["", ""],
+    ["Wed, 21 Oct 2015 07:28:00 GMT", "x"],
+    ["(", "x"],
+  ],
+  range: [
+    ["", ""],
+    ["bytes=", "x"],
+    ["bytes=0", "x"],
+  ],
+  "if-range": [
+    ["", ""],
+    ['"', "x"],
+  ],
+  "x-other": [
+    ["", ""],
+    ["Bearer ", "x"],
+  ],
+};
+
+/** A route of each kind. What they answer here is not counted. */
+const UNCOUNTED = ["/robots.txt", "/", "/nothing-here", "/healthz", "/log/1", `${API}/history.csv`];
+
+const filled = (start: string, piece: string, end: string): string =>
+  start + piece.repeat(Math.floor((BYTES - start.length - end.length) / piece.length)) + end;
+
+/** Asks with plain letters and with each piece, and returns those that cost more than they may. */
+async function dear(
+  askWith: (start: string, piece: string, end: string) => Asked,
+  ends: readonly (readonly [string, string])[],
+): Promise<string[]> {
+  const found: string[] = [];
+  for (const [start, end] of ends) {
+    const letters = await costOf(askWith(start, "y", end));
+    for (const piece of PIECES) {
+      const { ms, status } = await costOf(askWith(start, piece, end));
+      expect(status).toBeLessThan(500);
+      const ratio = ms / letters.ms;
+      if (ratio > RATIO_MAX) {
+        const text = JSON.stringify(`${start}${piece}…${end}`);
+        found.push(`${text}: ${ms.toFixed(1)} ms, ${ratio.toFixed(0)} times that of letters`);
+      }
+    }
+  }
+  return found;
+}
+
+test.for(Object.entries(FIELDS))("the field %s", async ([field, ends]) => {
+  const found: string[] = [];
+  for (const path of UNCOUNTED) {
+    const asked = (start: string, piece: string, end: string): Asked => ({
+      path,
+      headers: { [field]: filled(start, piece, end) },
+    });
+    found.push(...(await dear(asked, ends)).map((text) => `${path} ${text}`));
+  }
+  expect(found).toEqual([]);
+});
+
+/** Each parameter on a route that takes it, and one that no route takes. */
+const QUERIES = [
+  "/?a=",
+  "/nothing-here?",
+  "/healthz?",
+  `${API}/prices?ids=`,
+  `${API}/prices?`,
+  `${API}/publications?after=`,
+];
+/** The same with a key. */
+const KEYED_QUERIES = [
+  `${API}/prices?segment=`,
+  `${API}/prices?publication=`,
+  `${API}/prices?as_of=`,
+  `${API}/prices/{id}?from=`,
+  `${API}/history.csv?last=`,
+  `${API}/corrections?after=`,
+  `${API}/index?ids=`,
+  `${API}/index?ids=a&weights=`,
+  `${API}/usage?`,
+];
+const QUERY_PIECES = [
+  "&",
+  "%",
+  "+",
+  "&&",
+  "a&",
+  "&a",
+  "=&",
+  "a=",
+  "%2",
+  "%2C",
+  "%20",
+  "%00",
+] as const;
+const inQuery = (text: string): string => text.replaceAll(/[ "\\]/g, encodeURIComponent);
+
+test("queries", async () => {
+  const found: string[] = [];
+  const queries = [
+    ...QUERIES.map((path) => ({ path, headers: {} })),
+    ...KEYED_QUERIES.map((path) => ({
+      path: path.replace("{id}", service.id),
+      headers: { "x-api-key": service.pro },
+    })),
+  ];
+  for (const { path, headers } of queries) {
+    const letters = await costOf({ path: path + "y".repeat(BYTES - path.length), headers });
+    for (const piece of [...PIECES.map(inQuery), ...QUERY_PIECES]) {
+      const text = piece.repeat(Math.floor((BYTES - path.length) / piece.length));
+      const { ms, status } = await costOf({ path: path + text, headers });
+      expect(status).toBeLessThan(500);
+      if (ms > RATIO_MAX * letters.ms) {
+        found.push(`${path}${piece}…: ${ms.toFixed(1)} ms, letters ${letters.ms.toFixed(1)}`);
+      }
+    }
+  }
+  expect(found).toEqual([]);
+});
+
+test("paths", async () => {
+  const found: string[] = [];
+  for (const start of [
+    "/",
+    `${API}/prices/`,
+    `${API}/indices/`,
+    "/contracts/",
+    "/log/",
+    "/l/lnk_",
+  ]) {
+    const headers = { "x-api-key": service.pro, accept: "text/html" };
+    const letters = await costOf({ path: start + "y".repeat(BYTES - start.length), headers });
+    for (const piece of [...PIECES.map(inQuery), ...QUERY_PIECES, "//", "../", "%2f"]) {
+      const path = start + piece.repeat(Math.floor((BYTES - start.length) / piece.length));
+      const { ms, status } = await costOf({ path, headers });
+      expect(status).toBeLessThan(500);
+      if (ms > RATIO_MAX * letters.ms) {
+        found.push(`${start}${piece}…: ${ms.toFixed(1)} ms, letters ${letters.ms.toFixed(1)}`);
+      }
+    }
+  }
+  expect(found).toEqual([]);
+});
+
+/** A request beside one like it that needs no work; and how many times as much it may cost. */
+async function compared(dear: Asked, plain: Asked, ratioMax = RATIO_MAX): Promise<string[]> {
+  const [{ ms }, { ms: usualMs }] = [await costOf(dear), await costOf(plain)];
+  if (ms <= ratioMax * usualMs) return [];
+  return [`${dear.path.slice(0, 60)}: ${ms.toFixed(1)} ms, ${usualMs.toFixed(1)} ms`];
+}
+
+test("unknown ids that are like all others", async () => {
+  const { unknown, pro } = service;
+  const found: string[] = [];
+  const far = (count: number): string =>
+    Array.from({ length: count }, (_, at) => `${at}${"z".repeat(40)}`).join();
+  const headers = { "x-api-key": pro };
+  for (const [path, count] of [
+    [`${API}/prices?ids=`, 3],
+    [`${API}/prices?ids=`, 100],
+    [`${API}/history.csv?ids=`, 100],
+    [`${API}/index?ids=`, 100],
+    [`${API}/prices/`, 1],
+    ["/contracts/", 1],
+  ] as const) {
+    const near = unknown.slice(0, count).join();
+    const asked = { path: path + near, headers };
+    found.push(...(await compared(asked, { path: path + far(count), headers })));
+  }
+  expect(found).toEqual([]);
+});
+
+test("a contract's page that nobody asked for before, and the pages that all others read", async () => {
+  const { unpriced } = service;
+  const before = await costOf({ path: "/docs" });
+  let ms = Infinity;
+  for (const id of unpriced) {
+    const start = await usedMs();
+    await ask({ path: `/contracts/${id}` });
+    ms = Math.min(ms, (await usedMs()) - start);
+  }
+  const start = await usedMs();
+  await ask({ path: "/docs" });
+  const after = (await usedMs()) - start;
+  // Pages of contracts push each other out, and no others.
+  expect(after).toBeLessThan(RATIO_MAX * before.ms);
+  expect(ms).toBeLessThan(2 * RATIO_MAX * before.ms);
+});
+
+/** The tag of a file, or of a selection of it: nothing in it is secret, so that a caller can make it. */
+const tagFor = (path: string, name = ""): string =>
+  tagOf(service.manifestSha256, path, name, "", "identity");
+
+test("a 304 to a selection, a basket, an old or a plain file costs what that to a whole file does", async () => {
+  const headers = { "x-api-key": service.pro };
+  const held = (path: string, file: string, name = ""): Asked => ({
+    path: API + path,
+    headers: { ...headers, "if-none-match": tagFor(file, name) },
+  });
+  const whole = held("/levels.csv", "pro/levels.csv");
+  const found: string[] = [];
+  for (const asked of [
+    held("/levels.csv?last=1999", "pro/levels.csv", "last=1999"),
+    held("/history.csv?from=2000-01-01", "pro/history.csv", "from=2000-01-01"),
+    held("/prices?segment=dram", "pro/board.json", "segment=dram"),
+    held("/history.parquet?publication=1", "pro/history.parquet"),
+    held("/history.csv?publication=1&last=5", "pro/history.csv", "last=5"),
+    held("/export.xlsx?publication=1", "pro/export.xlsx"),
+  ]) {
+    expect(await ask(asked), asked.path).toBe(304);
+    found.push(...(await compared(asked, whole)));
+  }
+  expect(found).toEqual([]);
+});
+
+test("a plain history costs at most a few times a coded one", async () => {
+  const path = `${API}/history.csv`;
+  const headers = { "x-api-key": service.pro };
+  const coded = { path, headers: { ...headers, "accept-encoding": "gzip" } };
+  expect(await compared({ path, headers }, coded, 2 * RATIO_MAX)).toEqual([]);
+});
