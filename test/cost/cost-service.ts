@@ -114,6 +114,11 @@ const entry = JSON.parse(String(await published.get(publicationKey(1)))) as {
 };
 const manifestSha256 = entry.manifest_sha256;
 process.send?.({
-  ...{ url, starter, pro, unknown, unpriced, manifestSha256 },
+  url,
+  starter,
+  pro,
+  unknown,
+  unpriced,
+  manifestSha256,
   id: costId(1),
 } satisfies CostService);

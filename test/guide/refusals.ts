@@ -53,6 +53,8 @@ export async function askRefusals(service: ExampleService): Promise<Example[]> {
   await ask(url, `${API}/prices`, null, { headers: { "x-large": "x".repeat(17_000) } });
   await ask(url, `${API}/export.csv`, "pro", { headers: { range: "bytes=100000-" } });
 
+  await ask(url, `${API}/prices`, "pro", { headers: { "if-match": '"of-before"' } });
+
   await ask(url, `${API}/prices?publication=99`, "pro");
   await ask(url, `${API}/prices?as_of=2026-02-30T00:00:00Z`, "pro");
 

@@ -195,6 +195,8 @@ test("a key that is sent and not valid is never the free slice", async () => {
 
 describe("a key where no key is read", () => {
   const FIELDS = ["apikey", "api-key", "x-api-token", "x-auth-token", "token"];
+  /** Fields of other services, and any field at all. */
+  const OTHERS = ["x-authorization", "x-rapidapi-key", "ocp-apim-subscription-key", "x-other"];
   const RIGHT = /Authorization: Bearer KEY, or x-api-key: KEY/;
 
   test("is refused, and never the free slice; the refusal names the field and the two right ones", async () => {
@@ -214,6 +216,12 @@ describe("a key where no key is read", () => {
       ["authorization", `Bearer:${pro}`],
       ["authorization", pro],
       ["authorization", `Basic ${pro}`],
+      ...OTHERS.flatMap((name): [string, string][] => [
+        [name, pro],
+        [name, `Bearer  ${pro}`],
+      ]),
+      ["cookie", `a=b; api_key=${pro}`],
+      ["cookie", `api_key="${pro}"; a=b`],
     ];
     for (const [name, value] of misplaced) {
       for (const path of [USAGE, "/api/public/v1/prices", "/api/public/v1/index?x=1"]) {
@@ -244,7 +252,12 @@ describe("a key where no key is read", () => {
       for (const name of FIELDS) expect(await accountOf({ [name]: value })).toBe(null);
       expect(await accountOf({ authorization: `Token ${value}` })).toBe(null);
     }
-    expect(await accountOf({ "x-other": proxy.pro })).toBe(null);
+    // Nor what only has a key in it somewhere.
+    const { pro } = proxy;
+    for (const value of [`see ${pro.slice(0, 4)} keys`, `https://other.example/?a=b ${pro}x y`]) {
+      expect(await accountOf({ "user-agent": `about: ${value}` })).toBe(null);
+    }
+    expect(await accountOf({ referer: `https://other.example/?key=${pro}` })).toBe(null);
   });
 });
 

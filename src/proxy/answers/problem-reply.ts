@@ -21,8 +21,8 @@ export const OPTIONS_REPLY: Reply = {
     allow: ALLOWED_METHODS,
     "access-control-allow-methods": ALLOWED_METHODS,
     "access-control-allow-headers":
-      "Authorization, X-Api-Key, Accept, Cache-Control, If-Modified-Since, If-None-Match, If-Range, " +
-      "Pragma, Range",
+      "Authorization, X-Api-Key, Accept, Cache-Control, If-Match, If-Modified-Since, If-None-Match, " +
+      "If-Range, If-Unmodified-Since, Pragma, Range",
     "access-control-max-age": "86400",
     "cache-control": "no-store",
   }),

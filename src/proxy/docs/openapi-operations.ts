@@ -132,12 +132,13 @@ function responses(route: Route): Json {
 
 /** The codes of all problems that a route can answer with, by status. Faults of parameters are 400 throughout. */
 export function problemsOf(route: Route): ReadonlyMap<number, readonly ProblemCode[]> {
-  const { isKeyed, refusals = [] } = route;
+  const { isKeyed, refusals = [], fields = [] } = route;
   const data = isData(route) ? route : null;
   const usual = isKeyed ? KEY_PROBLEMS : ANY_PROBLEMS;
   const codes = [
     ...(data === null ? usual : DATA_PROBLEMS),
     ...refusals,
+    ...(fields.length > 0 ? (["precondition_failed"] as const) : []),
     ...(data?.download === "parts" ? (["range_not_satisfiable"] as const) : []),
   ];
   const byStatus = new Map<number, ProblemCode[]>();

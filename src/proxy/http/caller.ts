@@ -74,7 +74,7 @@ const beginsWithKey = (value: string): boolean =>
 
 /** The values of the first pairs of a list, which may be quoted: of cookies, or of a scheme's parameters. */
 const valuesOfPairs = (list: string): string[] =>
-  list.split(/[;,]/, PAIRS_MAX).map((pair) =>
+  list.split(/[;,:]/, PAIRS_MAX).map((pair) =>
     pair
       .slice(pair.indexOf("=") + 1)
       .trim()

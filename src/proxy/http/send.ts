@@ -62,8 +62,8 @@ export async function charged(
     const reply = stopped(stop, found);
     return "extras" in reply ? reply : { ...reply, remaining: remainingAfter(limit, used) };
   }
-  const isOpened = typeof known?.entity.body === "function" && method !== "HEAD";
-  if (stop === null && (known === null || isOpened) && !place.enter()) return BUSY;
+  const needsPlace = known === null || isLaborious(known.entity.body, method);
+  if (stop === null && needsPlace && !place.enter()) return BUSY;
   const { granted, used } = await counts.take(subject, limit, nowMs, keyId);
   if (!granted) return quotaExceeded(caller, nowMs);
   if (stop !== null) return { ...stopped(stop, found), remaining: remainingAfter(limit, used) };
@@ -81,6 +81,12 @@ export async function charged(
     return found.unopened(error);
   }
 }
+
+/** Whether the answer with this body takes work. For HEAD a body is opened only if it may be no such body. */
+const isLaborious = (body: Entity["body"], method: string | undefined): boolean =>
+  typeof body === "function" &&
+  body.isLaborious === true &&
+  (method !== "HEAD" || body.isUnread === true);
 
 async function madeIntent(
   found: Unmade,
@@ -138,8 +144,16 @@ async function replyOf(
   const range = status === 206 ? intent.range : undefined;
   const ofEntity = range === undefined ? entity.fields : partFields(entity, range, headers);
   const fields: FieldList = [...ofEntity, ["cache-control", cacheControl]];
-  if (method === "HEAD") return { status, fields, body: null };
-  const body = typeof entity.body === "function" ? await entity.body(place, range) : entity.body;
+  const isHead = method === "HEAD";
+  const { body: stored } = entity;
+  if (isHead && !(typeof stored === "function" && stored.isUnread === true)) {
+    return { status, fields, body: null };
+  }
+  const body = typeof stored === "function" ? await stored(place, range) : stored;
+  if (isHead) {
+    if (body instanceof ReadableStream) await body.cancel();
+    return { status, fields, body: null };
+  }
   const isPart = range !== undefined && Buffer.isBuffer(body);
   return { status, fields, body: isPart ? body.subarray(range.first, range.last + 1) : body };
 }

@@ -121,17 +121,20 @@ export class Archive {
     };
   }
 
-  /** Reads what the file is stored as when it is opened. */
+  /** What is kept of the file, or a source that reads it when it is opened. */
   #source(publication: Publication, entry: FileEntry): Source {
-    const opened =
-      (form: "plain" | "gzip"): OpenBody =>
-      async (place, range) => {
-        const found = await this.#read(publication, place, entry.path, () =>
+    const kept = this.#cache.get(nameOf(publication, entry.path));
+    if (kept !== undefined) return kept.value as Source;
+    const opened = (form: "plain" | "gzip"): OpenBody => {
+      const open: OpenBody = async (place, range) => {
+        const source = await this.#read(publication, place, entry.path, () =>
           this.#sourceOf(publication, entry, place),
         );
-        const body = found[form] as Buffer | OpenBody;
+        const body = source[form] as Buffer | OpenBody;
         return typeof body === "function" ? body(place, range) : body;
       };
+      return Object.assign(open, { isLaborious: true, isUnread: true });
+    };
     const read = pieceOf(this.#store, publication, entry);
     return {
       plain: opened("plain"),

@@ -116,10 +116,12 @@ const RANGE_UNIT = "bytes=";
  */
 export function parseRange(field: string, sizeBytes: number): ByteRange | "unsatisfiable" | null {
   const unit = field.slice(0, RANGE_UNIT.length);
-  // A list may have empty elements (5.6.1.2).
-  const ranges = elementsOf(field.slice(RANGE_UNIT.length)).filter((element) => element !== "");
-  const parts = unit.toLowerCase() === RANGE_UNIT ? ONE_RANGE.exec(ranges[0] ?? "") : null;
-  if (parts === null || ranges.length > 1) return null;
+  const list = field.slice(RANGE_UNIT.length);
+  // A list may have empty elements (5.6.1.2), and begins with none of its blanks.
+  const ranges = elementsOf(list).filter((element) => element !== "");
+  const parts = ONE_RANGE.exec(ranges[0] ?? "");
+  if (unit.toLowerCase() !== RANGE_UNIT || ranges.length > 1 || list.startsWith(" ")) return null;
+  if (parts === null) return null;
   const [, from = "", to = ""] = parts;
   if (from === "") {
     if (to === "") return null;

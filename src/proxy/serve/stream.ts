@@ -28,9 +28,19 @@ export interface ByteRange {
 export type OpenStream = (place: Place, range?: ByteRange) => Promise<ReadableStream<Uint8Array>>;
 
 /** The same; a body may come whole, also if a part was asked for. */
-export type OpenBody = (
-  ...asked: Parameters<OpenStream>
-) => Promise<Buffer | ReadableStream<Uint8Array>>;
+export interface OpenBody {
+  (...asked: Parameters<OpenStream>): Promise<Buffer | ReadableStream<Uint8Array>>;
+  /** Whether each answer takes so much work that it needs a place in the queue. */
+  readonly isLaborious?: boolean;
+  /** Whether nobody knows yet that there are such bytes. */
+  readonly isUnread?: boolean;
+}
+
+/** To inflate so many bytes takes a fraction of a millisecond. */
+const QUICK_BYTES_MAX = 128 * 1024;
+
+const inflatingBody = <B extends OpenBody>(plainBytes: number, body: B): B =>
+  Object.assign(body, { isLaborious: plainBytes > QUICK_BYTES_MAX });
 
 const WHOLE: ByteRange = { first: 0, last: Infinity };
 
@@ -77,17 +87,17 @@ export function verified(
  * The plain bytes of a coded form, inflated for each answer. `onDamage` receives the error if they are not
  * the file's.
  */
-export const inflating =
-  (
-    code: OpenStream,
-    file: Pick<FileEntry, "sha256" | "bytes">,
-    where: string,
-    onDamage: (error: DamageError) => void,
-  ): OpenStream =>
-  async (place, range) =>
+export const inflating = (
+  code: OpenStream,
+  file: Pick<FileEntry, "sha256" | "bytes">,
+  where: string,
+  onDamage: (error: DamageError) => void,
+): OpenStream =>
+  inflatingBody(file.bytes, async (place, range) =>
     unzipped(await code(place), where, onDamage).pipeThrough(
       verified(file, where, onDamage, place, range),
-    );
+    ),
+  );
 
 /**
  * The plain bytes of a coded form in memory that was proven before. They are inflated when somebody asks
@@ -95,16 +105,22 @@ export const inflating =
  * slowly, the file is in memory once.
  */
 export function inflatedOnce(code: Buffer, sizeBytes: number, where: string): OpenBody {
+  if (sizeBytes <= QUICK_BYTES_MAX) return () => inflated(code, sizeBytes, where);
   let bytes: WeakRef<Buffer> | undefined;
-  let inflatingNow: Promise<Buffer> | null = null;
+  let making: Promise<Buffer> | null = null;
   const inflate = async (): Promise<Buffer> => {
-    const plain = await inflated(code, sizeBytes, where);
-    bytes = new WeakRef(plain);
-    return plain;
+    try {
+      const plain = await inflated(code, sizeBytes, where);
+      bytes = new WeakRef(plain);
+      return plain;
+    } finally {
+      making = null;
+    }
   };
-  return async (place) =>
-    bytes?.deref() ??
-    place.run(() => (inflatingNow ??= inflate().finally(() => (inflatingNow = null))));
+  return inflatingBody(
+    sizeBytes,
+    async (place) => bytes?.deref() ?? place.run(() => (making ??= inflate())),
+  );
 }
 
 /** A stream of bytes in memory. */
