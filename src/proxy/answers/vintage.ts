@@ -78,10 +78,20 @@ function vintageNumbered(number: number, log: LogReader): Vintage | Denial {
 /** Whether the entry is not later than the instant. `at` never decreases along the log. */
 export const wasThere = ({ at }: Entry, asOfMs: number): boolean => Date.parse(at) <= asOfMs;
 
+/** How many of the entries were there at the instant. It reads few of them: logs grow for years. */
+function countUntil(asOfMs: number, entries: readonly Entry[]): number {
+  let [from, to] = [0, entries.length];
+  while (from < to) {
+    const middle = Math.floor((from + to) / 2);
+    if (wasThere(entries[middle] as Entry, asOfMs)) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}
+
 function vintageAt(asOfMs: number, log: LogReader): Vintage | Denial {
   const { entries, newestNumber: newest } = log;
-  const at = entries.findLastIndex((entry) => wasThere(entry, asOfMs));
-  const later = entries[at + 1]?.number ?? newest + 1;
+  const later = entries[countUntil(asOfMs, entries)]?.number ?? newest + 1;
   // The entry before the later one decides; if it is damaged, nobody knows whether it was there.
   for (let number = later - 1; number > 0; number -= 1) {
     const { entry } = log.get(number);

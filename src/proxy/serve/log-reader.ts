@@ -43,6 +43,10 @@ export class LogReader {
   #waiting: StoredEntry[] = [];
   /** For how many of those that wait a signature vouches: the newest signed one and those before it. */
   #vouched = 0;
+  /** Those of the log that are whole, in its order. */
+  readonly #entries: Entry[] = [];
+  /** The number of the first entry that made a snapshot the head, by the snapshot's name. */
+  readonly #published = new Map<string, number>();
   readonly #pruned = new Set<string>();
   /** The newest publish or rollback. */
   head: Publication | null = null;
@@ -64,9 +68,9 @@ export class LogReader {
     return this.#log.length;
   }
 
-  /** The entries, oldest first, without those that are damaged. */
-  get entries(): Entry[] {
-    return this.#log.flatMap((known) => (known instanceof DamageError ? [] : known.entry));
+  /** The entries, oldest first, without those that are damaged. Later entries are added to this list. */
+  get entries(): readonly Entry[] {
+    return this.#entries;
   }
 
   /** An entry up to the newest one. Throws DamageError if it is damaged. */
@@ -74,6 +78,11 @@ export class LogReader {
     const known = this.#log[number - 1] ?? lacks(this.#store, number);
     if (known instanceof DamageError) throw known;
     return known;
+  }
+
+  /** Whether an entry up to this number made the snapshot (a name such as `2026-11-20T12Z/r1`) the head. */
+  isPublishedBy(snapshot: string, number: number): boolean {
+    return (this.#published.get(snapshot) ?? Infinity) <= number;
   }
 
   /** Whether a prune took the snapshot. Its name is never used again. */
@@ -196,8 +205,16 @@ export class LogReader {
   #add(stored: StoredEntry): void {
     const { entry } = stored;
     this.#log[entry.number - 1] = stored;
-    if (!isPublication(entry)) entry.snapshots.forEach((text) => this.#pruned.add(text));
-    else if (entry.number > (this.head?.number ?? 0)) this.head = entry;
+    const isNewest = entry.number > (this.#entries.at(-1)?.number ?? 0);
+    this.#entries.push(entry);
+    if (!isNewest) this.#entries.sort((a, b) => a.number - b.number);
+    if (!isPublication(entry)) {
+      entry.snapshots.forEach((text) => this.#pruned.add(text));
+      return;
+    }
+    const name = snapshotText(entry);
+    this.#published.set(name, Math.min(entry.number, this.#published.get(name) ?? Infinity));
+    if (entry.number > (this.head?.number ?? 0)) this.head = entry;
   }
 
   /** Throws DamageError if an entry, in turn one of all, is not what it was. Takes one that is whole again. */
