@@ -2,6 +2,8 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { Counts } from "../../src/state/counts.ts";
+import type { StateDriver } from "../../src/state/driver.ts";
 import { keyIdOf } from "../../src/state/keys.ts";
 import { openGatekeeper, withDriver } from "../../src/state/open.ts";
 import { openRegistry } from "./open-registry.ts";
@@ -55,6 +57,49 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
         expect(await use.usedBy("acme")).toBe(limit);
       },
     );
+
+    test("many callers at once are counted in several batches, and other work goes on between", async () => {
+      let turns = 0;
+      const batches: { turn: number; follows: boolean[] }[] = [];
+      await withDriver(use.state.location, "use", async (driver) => {
+        const noting: Pick<StateDriver, "count" | "used"> = {
+          used: (names) => driver.used(names),
+          count: (number, batch) => {
+            batches.push({ turn: turns, follows: batch.map(({ follows }) => follows) });
+            return driver.count(number, batch);
+          },
+        };
+        const failed = (error: unknown): never => {
+          throw error;
+        };
+        const counts = new Counts(noting, { trouble: null, failed });
+        const calls = Array.from({ length: 1_001 }, (_, at) => {
+          const [account, keyId] = [`account:${at}`, `cbk_${at}`] as const;
+          if (at % 3 === 0) return counts.take(account, 1, START);
+          counts.noteUse(keyId, START);
+          return counts.take(account, 1, START, keyId);
+        });
+        let turning = setImmediate(function turn() {
+          turns += 1;
+          turning = setImmediate(turn);
+        });
+        for (const call of calls) expect(await call).toEqual({ granted: true, used: 1 });
+        await counts.flush();
+        clearImmediate(turning);
+        const month = "2026-11";
+        for (const at of [0, 1, 1_000]) {
+          const subjects = [`account:${at}`, `key:cbk_${at}`, `key:cbk_${at}:day`] as const;
+          const stored = await driver.used(subjects.map((subject) => ({ subject, month })));
+          expect(stored).toEqual(at % 3 === 0 ? [1, 0, 0] : [1, 1, 21]);
+        }
+      });
+      for (const { follows } of batches) {
+        expect(follows.length).toBeLessThanOrEqual(200);
+        // The counts of one call stay together.
+        expect(follows[0]).toBe(false);
+      }
+      expect(new Set(batches.map(({ turn }) => turn)).size).toBe(batches.length);
+    });
 
     test("kill -9 under load: the count has every granted call", async () => {
       const acme = await use.account("acme", "pro");

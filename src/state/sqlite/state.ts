@@ -24,7 +24,8 @@ import type {
 import { ACCOUNT_RETENTION_MS, ADDRESS_RETENTION_MS, monthEndMs, monthOf } from "../month.ts";
 import { createStateFile, fileIdOf, openStateFile, stateFilePath, unfit } from "./file.ts";
 
-const FORGOTTEN_AT_ONCE = 5_000;
+/** SQLite deletes so many in about 3 ms, in which this process does nothing else. */
+const FORGOTTEN_AT_ONCE = 1_000;
 /** How long a step tries again while another process holds a lock. */
 const PATIENCE_MS = 5_000;
 const RETRY_MAX_MS = 5;
