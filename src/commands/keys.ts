@@ -35,7 +35,7 @@ export function keysCommand(): Command {
       .command("ls")
       .description("list the keys of one account or of all accounts")
       .argument("[account]", "one account; default: all"),
-    "\nA key is active, suspended, rotating (it is replaced, and valid until the time shown),\nrotated_out, expired or revoked. The last use is the day UTC of a request that got in.\n",
+    "\nA key is active, suspended, rotating (it is replaced, and valid until the time shown),\nrotated_out, expired or revoked. The last use is the day UTC of a request that got in.\nIf the clock of a proxy was ahead, the day stays too late until the month ends.\n",
     "keys ls acme",
     "keys ls --json",
   ).action(list);
