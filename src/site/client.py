@@ -33,7 +33,7 @@ import sqlite3
 import time
 import zlib
 from collections import OrderedDict
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
@@ -46,8 +46,9 @@ ORIGIN = "{{origin}}"
 API = "/api/public/v1"
 HISTORY = "/history.csv"
 SESSION = timedelta(hours=12)
-REDIRECTS_MAX, TRIES_MAX, IDS_MAX, LAST_MAX = 3, 3, 100, 2_000
+REDIRECTS_MAX, TRIES_MAX, IDS_MAX, LAST_MAX, COLUMNS_MAX = 3, 3, 100, 2_000, 100
 KEPT_MAX, KEPT_BYTES_MAX, PROBLEM_BYTES_MAX, PIECE_BYTES = 32, 1 << 20, 1 << 16, 1 << 16
+NO_PROBLEM = "unknown"
 USD = ("close_usd", "spot_usd", "low_usd", "high_usd", "close")
 
 
@@ -60,7 +61,19 @@ class Refused(Exception):
 
 
 class Damaged(Exception):
-    """The answer is not what its digest says, or longer than the client takes, or leads to another origin."""
+    """The answer is not what its digest says, has an unexpected form, is too long, or leads to another origin."""
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Raises Damaged if an answer that is read here does not have the expected form."""
+    try:
+        yield
+    except OSError:
+        raise  # some errors of TLS are a ValueError, too
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, csv.Error,
+            sqlite3.IntegrityError) as error:
+        raise Damaged("the answer has an unexpected form") from error
 
 
 @dataclass(frozen=True)
@@ -74,11 +87,17 @@ class Answer:
     def about(self) -> dict[str, Any]:
         """Which entry of the log it is of, its session, and how many sessions that is behind."""
         return {
-            "publication": int(self.headers.get("x-publication", 0)),
+            "publication": self._number("x-publication"),
             "snapshot": self.headers.get("x-snapshot"),
             "session_utc": self.headers.get("x-session-utc"),
-            "delayed_sessions": int(self.headers.get("x-delayed-sessions", 0)),
+            "delayed_sessions": self._number("x-delayed-sessions"),
         }
+
+    def _number(self, name: str) -> int:
+        text = self.headers.get(name, "0")
+        if not re.fullmatch("[0-9]{1,15}", text):
+            raise Damaged(f"the header field {name} is not a number")
+        return int(text)
 
 
 class Rows(list):
@@ -92,10 +111,11 @@ class Rows(list):
         """The records as a pandas.DataFrame, dates and instants as such."""
         import pandas
 
-        frame = pandas.DataFrame(list(self))
-        for name in frame.columns.intersection(["date", "as_of", "session_utc"]):
-            frame[name] = pandas.to_datetime(frame[name])
-        return frame
+        with _reading():
+            frame = pandas.DataFrame(list(self))
+            for name in frame.columns.intersection(["date", "as_of", "session_utc"]):
+                frame[name] = pandas.to_datetime(frame[name])
+            return frame
 
 
 @dataclass(frozen=True)
@@ -145,18 +165,21 @@ class _Transport:
             if wait > 0:
                 raise Refused(429, "waiting", f"The service asked to wait {wait:.0f} s more.", wait)
             try:
-                status, answer = self._ask(url, kept)
+                with _reading():
+                    status, answer = self._ask(url, kept)
             except http.client.HTTPException as error:
                 raise ConnectionError("the answer is broken") from error
             if status in (301, 302, 303, 307, 308):
-                url, hops = urljoin(url, answer.headers.get("location", "")), hops + 1
+                with _reading():
+                    url, hops = urljoin(url, answer.headers.get("location", "")), hops + 1
                 if hops > REDIRECTS_MAX or not url.startswith(self.origin + "/"):
                     raise Damaged(f"redirected too often, or away from {self.origin}")
             elif status == 304 and kept is not None:
                 return kept
             elif status == 200:
                 if path not in ("/publications", "/usage"):
-                    _prove(answer)
+                    with _reading():
+                        _prove(answer)
                 self._keep(first, answer)
                 return answer
             else:
@@ -238,8 +261,9 @@ class Client:
     def prices(self, ids: Sequence[str] | None = None, segment: str | None = None) -> Rows:
         """The records of the board: memory, then semiconductor."""
         answer, board = self._json("/prices", ids=_list(ids), segment=_list(segment))
-        records = board.pop("memory") + board.pop("semiconductor")
-        return Rows(records, {**board, **answer.about})
+        with _reading():
+            records = _objects(board.pop("memory")) + _objects(board.pop("semiconductor"))
+            return Rows(records, {**board, **answer.about})
 
     def contract(self, id: str, start: str | None = None, end: str | None = None,
                  last: int | None = None) -> dict[str, Any]:
@@ -249,12 +273,12 @@ class Client:
     def history(self, ids: Sequence[str] | None = None, segment: str | None = None, start: str | None = None,
                 end: str | None = None, last: int | None = None) -> Rows:
         """Daily closes in USD, dates ascending, contract after contract."""
-        return _typed(self._selection(HISTORY, ids, segment, start, end, last))
+        return _typed(self._selection(HISTORY, ids, segment, start, end, last), "date")
 
     def levels(self, ids: Sequence[str] | None = None, segment: str | None = None, start: str | None = None,
                end: str | None = None, last: int | None = None) -> Rows:
         """Every level given, in USD, of both sessions of a day."""
-        return _typed(self._selection("/levels.csv", ids, segment, start, end, last))
+        return _typed(self._selection("/levels.csv", ids, segment, start, end, last), "session_utc")
 
     def index(self, id: str | None = None, start: str | None = None, end: str | None = None,
               last: int | None = None) -> dict[str, Any]:
@@ -270,22 +294,29 @@ class Client:
     def corrections(self, ids: Sequence[str] | None = None, after: int | None = None) -> Rows:
         """Published levels that were changed; `after`: by entries of the log after this number."""
         answer, found = self._json("/corrections", ids=_list(ids), after=after)
-        return Rows(found["corrections"], answer.about)
+        with _reading():
+            return Rows(_objects(found["corrections"]), answer.about)
 
     def publications(self, after: int = 0) -> list[dict[str, Any]]:
         """The entries of the log after this number. Never costs a call."""
         entries: list[dict[str, Any]] = []
         following: int | None = after
         while following is not None:
-            page = json.loads(self._transport.get("/publications", {"after": following, "limit": 1_000}).body)
-            entries += page["publications"]
-            following = page["next"]
+            page = _object(self._transport.get("/publications", {"after": following, "limit": 1_000}))
+            with _reading():
+                made, before = _objects(page["publications"]), following
+                entries += made
+                following = page["next"]
+                if following is not None and not (made and following > before):
+                    raise Damaged("the list of publications has no end")
         return entries
 
     def sums(self) -> dict[str, str]:
         """The SHA-256 (hex) of each file of the tier, by its name."""
-        lines = self._get("/sums").body.decode().splitlines()
-        return {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
+        answer = self._get("/sums")
+        with _reading():
+            lines = answer.body.decode().splitlines()
+            return {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
 
     def sync(self, path: str) -> Synced:
         """Makes the table `history` of the SQLite file equal to /history.csv of the tier: see write_history.
@@ -300,50 +331,44 @@ class Client:
         """Yields for ever what happens from now on: dicts whose `event` is session, threshold or correction.
 
         `thresholds`: USD by contract id. It looks every ten minutes, and every minute while a session is due.
-        A look costs nothing unless something was published. It goes on after failures of the network.
+        A look costs nothing unless something was published. After the first look it goes on when the network, or what
+        stands in front of the service, fails or answers in its place, and when an answer is damaged.
         """
-        ids = list(thresholds or {}) or None
+        limits = {id: float(usd) for id, usd in (thresholds or {}).items()}
+        ids = list(limits) or None
         board = self.prices(ids)
-        seen = board.about["publication"]
+        with _reading():
+            seen, due_at = board.about["publication"], _instant(board.about["next_session_utc"])
         while True:
-            due = (_instant(board.about["next_session_utc"]) - datetime.now(timezone.utc)).total_seconds()
+            due = (due_at - datetime.now(timezone.utc)).total_seconds()
             wait = min(every_seconds, 60 if -3_600 < due < 60 else due if due > 0 else every_seconds)
-            corrections: Iterable[dict[str, Any]] = []
             try:
                 time.sleep(wait)
-                made = [each for each in self.publications(seen) if each["action"] != "prune"]
-                if not made:
-                    continue
-                before, after = board, self.prices(ids)
-                if after.about["publication"] < made[-1]["number"]:
-                    continue  # another process of the service answered, which has not seen it yet
-                if self._transport.key is not None and any(each["corrections"] for each in made):
-                    corrections = self.corrections(after=seen)
-            except (OSError, Refused) as trouble:
-                if isinstance(trouble, Refused) and trouble.retry_after is None:
+                with _reading():
+                    made = [each for each in self.publications(seen) if each["action"] != "prune"]
+                    if not made:
+                        continue
+                    newest, after = made[-1]["number"], self.prices(ids)
+                    if after.about["publication"] < newest:
+                        continue  # another process of the service answered, which has not seen it yet
+                    is_corrected = self._transport.key is not None and any(each["corrections"] for each in made)
+                    corrections = self.corrections(after=seen) if is_corrected else []
+                    events = list(_events(board, after, made, corrections, limits))
+                    due_at = _instant(after.about["next_session_utc"])
+            except (OSError, Damaged, Refused) as trouble:
+                if isinstance(trouble, Refused) and not _may_pass(trouble):
                     raise
                 time.sleep(getattr(trouble, "retry_after", None) or 0)
                 continue
-            board, seen = after, made[-1]["number"]
-            if after.about["session_utc"] != before.about["session_utc"]:
-                yield {"event": "session", **after.about}
-            snapshots = {each["snapshot"] for each in made}
-            for correction in corrections:
-                # One that came while this was asked is told with its own entry.
-                if correction["corrected_in"] in snapshots:
-                    yield {"event": "correction", **correction}
-            spots = {record["id"]: record["spot_usd"] for record in before}
-            for record in after if thresholds else []:
-                was, now, at = spots.get(record["id"]), record["spot_usd"], thresholds[record["id"]]
-                if was is not None and (was < at) != (now < at):
-                    yield {"event": "threshold", "threshold_usd": at, "was_usd": was, **record}
+            board, seen = after, newest
+            yield from events
 
     def _get(self, path: str, **query: Any) -> Answer:
         return self._transport.get(path, {**query, **self._vintage})
 
     def _json(self, path: str, **query: Any) -> tuple[Answer, Any]:
         answer = self._get(path, **query)
-        return answer, json.loads(answer.body)
+        return answer, _object(answer)
 
     def _selection(self, path: str, ids: Sequence[str] | None = None, segment: str | None = None,
                    start: str | None = None, end: str | None = None, last: int | None = None) -> Answer:
@@ -369,7 +394,8 @@ class _Copy:
         if wait <= 0:
             try:
                 self.db.execute("begin immediate")
-                is_new, is_whole = self._copy(client)
+                with _reading():
+                    is_new, is_whole = self._copy(client)
                 self.db.execute("commit")
             except Refused as refusal:
                 self.db.execute("rollback")
@@ -412,7 +438,7 @@ class _Copy:
         first = self.db.execute("""select min(date) from
             (select min(date) as date from history group by contract_id having count(*) > 1)""").fetchone()[0]
         answer = then._selection(HISTORY, last=max(days, 1))
-        header, *rows = _records(answer)
+        header, rows = _table(answer, "date")
         if _line(header) != self.header:
             return False
         known = {id for id, in self.db.execute("select contract_id from contracts")}
@@ -440,7 +466,9 @@ class _Copy:
         """Replaces the rows of these contracts (None: all) from `start` (empty: the first) to `end`."""
         for at in range(0, 1 if ids is None else len(ids), IDS_MAX):
             some = ids and ids[at:at + IDS_MAX]
-            header, *rows = _records(then._selection(HISTORY, some, start=start or None, end=end))
+            header, rows = _table(then._selection(HISTORY, some, start=start or None, end=end), "date")
+            if _line(header) != self.header:
+                raise Damaged("the columns differ from those of the other answers")
             if some is None:
                 self.db.execute("delete from history where date between ? and ?", [start, end])
             else:
@@ -450,9 +478,7 @@ class _Copy:
 
     def _take_whole(self, then: Client) -> None:
         answer = then._selection(HISTORY)
-        header, *rows = _records(answer)
-        if not all(re.fullmatch("[a-z][a-z0-9_]*", name) for name in header):
-            raise Damaged("the file has unexpected columns")
+        header, rows = _table(answer, "date")
         kinds = [f'"{name}" {"real" if name in USD else "integer" if name == "inputs" else "text"}' for name in header]
         self.db.execute("drop table if exists history")
         self.db.execute(f"create table history ({', '.join(kinds)}, primary key (contract_id, date))")
@@ -489,7 +515,7 @@ class _Copy:
         write(self.header.encode())
         columns = ", ".join(f'history."{name}"' for name in self.header.strip().split(","))
         rows = self.db.execute(
-            f"select {columns} from history join contracts using (contract_id) order by place, date")
+            f"select {columns} from history join contracts using (contract_id) order by contracts.place, history.date")
         csv.writer(Sink(), lineterminator="\r\n").writerows(
             [_text(value) if isinstance(value, float) else value for value in row] for row in rows)
 
@@ -520,32 +546,78 @@ def _refusal(status: int, answer: Answer) -> Refused:
     try:
         problem = json.loads(answer.body)
         code, detail = str(problem["code"]), str(problem["detail"])
-    except (ValueError, TypeError, KeyError):
-        code, detail = "unknown", "no problem document"
+    except (ValueError, TypeError, KeyError, RecursionError):
+        code, detail = NO_PROBLEM, "no problem document"
     after = answer.headers.get("retry-after", "")
     return Refused(status, code, detail, float(after) if re.fullmatch("[0-9]{1,9}", after) else None)
 
 
+def _may_pass(refusal: Refused) -> bool:
+    """Whether waiting may help: always, unless the service itself says no."""
+    return refusal.retry_after is not None or refusal.status >= 500 or refusal.code == NO_PROBLEM
+
+
+def _events(before: Rows, after: Rows, made: list[dict[str, Any]], corrections: Iterable[dict[str, Any]],
+            limits: Mapping[str, float]) -> Iterator[dict]:
+    """What watch tells of the publications `made` between two boards."""
+    if after.about["session_utc"] != before.about["session_utc"]:
+        yield {"event": "session", **after.about}
+    snapshots = {each["snapshot"] for each in made}
+    for correction in corrections:
+        # One that came while this was asked is told with its own entry.
+        if correction["corrected_in"] in snapshots:
+            yield {"event": "correction", **correction}
+    spots = {record["id"]: record["spot_usd"] for record in before}
+    for record in after if limits else []:
+        was, now, at = spots.get(record["id"]), record["spot_usd"], limits[record["id"]]
+        if was is not None and (was < at) != (now < at):
+            yield {"event": "threshold", "threshold_usd": at, "was_usd": was, **record}
+
+
+def _object(answer: Answer) -> dict[str, Any]:
+    """The JSON object that the answer is."""
+    try:
+        found = json.loads(answer.body)
+    except (ValueError, RecursionError) as error:
+        raise Damaged("the answer is no JSON") from error
+    return _objects([found])[0]
+
+
+def _objects(values: Any) -> list[dict[str, Any]]:
+    """The values, which must be a list of JSON objects."""
+    if not isinstance(values, list) or not all(isinstance(each, dict) for each in values):
+        raise Damaged("the answer has an unexpected form")
+    return values
+
+
 def _instant(text: str) -> datetime:
-    return datetime.fromisoformat(text.replace("Z", "+00:00"))
+    return datetime.fromisoformat(text.replace("Z", "+00:00")).astimezone(timezone.utc)
 
 
 def _list(ids: Sequence[str] | None) -> str | None:
     return ids if ids is None or isinstance(ids, str) else ",".join(ids)
 
 
-def _records(answer: Answer) -> list[list[str]]:
-    """The records of CSV, the header first."""
-    return list(csv.reader(io.StringIO(answer.body.decode(), newline=""), strict=True))
+def _table(answer: Answer, time_name: str) -> tuple[list[str], list[list[str]]]:
+    """The header and the records of CSV that begins with an id and a date or a session."""
+    with _reading():
+        header, *rows = csv.reader(io.StringIO(answer.body.decode(), newline=""), strict=True)
+    is_plain = all(re.fullmatch("[a-z][a-z0-9_]*", name) for name in header)
+    if header[:2] != ["contract_id", time_name] or not is_plain or not len(set(header)) == len(header) <= COLUMNS_MAX:
+        raise Damaged("the file has unexpected columns")
+    if any(len(row) != len(header) for row in rows):
+        raise Damaged("a row of the file has more or fewer cells than its header")
+    return header, rows
 
 
 def _line(header: list[str]) -> str:
     return ",".join(header) + "\r\n"
 
 
-def _typed(answer: Answer) -> Rows:
-    header, *rows = _records(answer)
-    return Rows((dict(zip(header, row)) for row in _values(header, rows)), answer.about)
+def _typed(answer: Answer, time_name: str) -> Rows:
+    header, rows = _table(answer, time_name)
+    with _reading():
+        return Rows((dict(zip(header, row)) for row in _values(header, rows)), answer.about)
 
 
 def _values(header: list[str], rows: Iterable[list[str]]) -> Iterator[list[Any]]:
