@@ -52,6 +52,8 @@ export interface Found extends Sendable {
 /** The same, whose bytes are made once the call is counted. */
 export interface Unmade extends Sendable {
   readonly tags: Forms<Validators>;
+  /** Whether they are made for this caller alone, who then needs a place in the queue. */
+  readonly isLaborious: boolean;
   /** Makes the bytes, in its turn. */
   make(place: Place): Promise<Forms | Denial>;
 }

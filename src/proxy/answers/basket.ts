@@ -88,7 +88,7 @@ export async function pricedBasket(
   faults: readonly Fault[],
   nowMs: number,
   place: Place,
-): Promise<Pick<Found, "forms"> | Pick<Unmade, "tags" | "make"> | Denial> {
+): Promise<Pick<Found, "forms"> | Omit<Unmade, "cacheControl"> | Denial> {
   const { stamp, computed } = snapshot;
   const file = await snapshot.baskets(tier, place);
   if ("code" in file) return faultsDenial(faults) ?? file;
@@ -113,7 +113,11 @@ export async function pricedBasket(
     computed?.set(name, forms);
     return forms;
   };
-  return { tags: { identity: validatorsOf(tagged) }, make: () => place.run(make) };
+  return {
+    tags: { identity: validatorsOf(tagged) },
+    isLaborious: true,
+    make: () => place.run(make),
+  };
 }
 
 /** A weight is of a relative, which needs a base. */

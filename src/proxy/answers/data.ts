@@ -3,7 +3,7 @@
  * files. All checks after the caller's, in their order, for the live snapshot and for old ones.
  */
 import { DamageError, UnreachableError } from "../../lib/errors.ts";
-import type { Place } from "../../lib/turns.ts";
+import { NO_QUEUE, type Place } from "../../lib/turns.ts";
 import type { Tier } from "../../market/tier.ts";
 import type { Publication } from "../../snapshot/log/entry.ts";
 import { FILES } from "../../store/paths.ts";
@@ -187,8 +187,9 @@ export function dataAnswers(sources: DataSources) {
     const overdue = overdueSessions(stamp, nowMs);
     const forms = file.ready(overdue);
     if (forms !== null) return { forms, cacheControl: fresh };
-    const make = (): Promise<Forms> => file.make(overdue, place);
-    return { tags: file.tags(overdue), make, cacheControl: fresh };
+    // Made once for all callers, and for each number of overdue sessions.
+    const make = (): Promise<Forms> => file.make(overdue, NO_QUEUE);
+    return { tags: file.tags(overdue), isLaborious: false, make, cacheControl: fresh };
   }
 }
 

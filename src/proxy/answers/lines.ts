@@ -12,8 +12,8 @@ export interface Limits {
   readonly to: string | null;
   /** The last so many lines of each contract or index, after `from` and `to`. */
   readonly last: number | null;
-  /** Snapshots: corrections of these are left out. */
-  readonly correctedBefore: ReadonlySet<string> | null;
+  /** Whether corrections of a snapshot are left out. */
+  readonly correctedBefore: ((snapshot: string) => boolean) | null;
 }
 
 const DATE_CHARACTERS = "2026-11-21".length;
@@ -60,7 +60,7 @@ function selectedElements(
     if (name === "indices") return [];
     return elements.filter(
       (line) =>
-        (ids?.has(leadOf(line)) ?? true) && !(correctedBefore?.has(correctedIn(line)) ?? false),
+        (ids?.has(leadOf(line)) ?? true) && !(correctedBefore?.(correctedIn(line)) ?? false),
     );
   }
   if (!DATED.includes(name)) return elements;

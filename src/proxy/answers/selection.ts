@@ -5,8 +5,6 @@ import { COMPOSITE, indicesOf, type MarketIndex } from "../../market/indices.ts"
 import { FIRST_DATE, parseDate } from "../../market/session.ts";
 import type { Tier } from "../../market/tier.ts";
 import { coded } from "../../snapshot/coded.ts";
-import { isPublication } from "../../snapshot/log/entry.ts";
-import { snapshotText } from "../../store/paths.ts";
 import type { Asked, Found, Reader, Unmade } from "./answer.ts";
 import { unknownFaults } from "./near-ids.ts";
 import { headerOf, selectedJson, selectedRecords, type Limits } from "./lines.ts";
@@ -89,7 +87,7 @@ export async function selected(
   { nowMs, headers }: Asked,
   { tier }: Reader,
   place: Place,
-): Promise<Pick<Found, "forms"> | Pick<Unmade, "tags" | "make"> | Denial> {
+): Promise<Pick<Found, "forms"> | Omit<Unmade, "cacheControl"> | Denial> {
   const limits = await limitsOf(selection, route, tier, snapshot, log, place);
   if ("code" in limits) return limits;
   const overdue = overdueSessions(snapshot.stamp, nowMs);
@@ -104,7 +102,11 @@ export async function selected(
     if (plain.length <= REMEMBERED_BYTES_MAX) snapshot.computed?.set(key, forms);
     return forms;
   };
-  return { tags: file.tags(overdue, selection.name), make: () => place.run(make) };
+  return {
+    tags: file.tags(overdue, selection.name),
+    isLaborious: true,
+    make: () => place.run(make),
+  };
 }
 
 /** The text of the lines. Of a long file it reads only the parts that it needs, one after another. */
@@ -143,7 +145,9 @@ async function limitsOf(
   place: Place,
 ): Promise<Limits | Denial> {
   const { ids, segments, after } = selection;
-  const correctedBefore = after === null ? null : publishedUntil(after, log);
+  const wasCorrected = (snapshot: string): boolean =>
+    after !== null && log.isPublishedBy(snapshot, after);
+  const correctedBefore = after === null ? null : wasCorrected;
   const limits = { ...selection, correctedBefore };
   if (ids === null && segments === null) return { ...limits, ids: null };
   const catalog = await snapshot.catalog(place);
@@ -213,10 +217,4 @@ function contractsDenial(
       as_of,
     })),
   );
-}
-
-/** The snapshots that entries up to `number` published. */
-function publishedUntil(number: number, { entries }: LogReader): ReadonlySet<string> {
-  const made = entries.filter(isPublication).filter((entry) => entry.number <= number);
-  return new Set(made.map(snapshotText));
 }

@@ -62,7 +62,8 @@ export async function charged(
     const reply = stopped(stop, found);
     return "extras" in reply ? reply : { ...reply, remaining: remainingAfter(limit, used) };
   }
-  const needsPlace = known === null || isLaborious(known.entity.body, method);
+  const needsPlace =
+    "forms" in found ? isLaborious((known as Intent).entity.body, method) : found.isLaborious;
   if (stop === null && needsPlace && !place.enter()) return BUSY;
   const { granted, used } = await counts.take(subject, limit, nowMs, keyId);
   if (!granted) return quotaExceeded(caller, nowMs);
