@@ -7,7 +7,7 @@
 /** What a selection takes of a file; null: no such limit. Dates are texts such as `2026-11-21`. */
 export interface Limits {
   /** Ids of contracts or of indices. */
-  readonly ids: ReadonlySet<string> | null;
+  readonly ids: Pick<ReadonlySet<string>, "has"> | null;
   readonly from: string | null;
   readonly to: string | null;
   /** The last so many lines of each contract or index, after `from` and `to`. */

@@ -153,10 +153,9 @@ async function limitsOf(
   const catalog = await snapshot.catalog(place);
   if ("code" in catalog) return catalog;
   if (segments !== null) {
-    const indices = indicesIn(catalog);
-    const chosen = segments.flatMap((id) => indices.get(id)?.contracts ?? []);
+    const chosen = segments.flatMap((id) => membersIn(catalog).get(id) ?? []);
     const denial = unknownIndices("segment", segments, catalog, [COMPOSITE]);
-    return denial ?? { ...limits, ids: new Set(chosen.map(({ id }) => id)) };
+    return denial ?? { ...limits, ids: { has: (id) => chosen.some((ids) => ids.has(id)) } };
   }
   const wanted = new Set(ids);
   const denial =
@@ -166,17 +165,19 @@ async function limitsOf(
   return denial ?? { ...limits, ids: wanted };
 }
 
-/** The indices by id, made once for a catalog. */
-function indicesIn(catalog: readonly Contract[]): ReadonlyMap<string, MarketIndex> {
-  let indices = indicesKnown.get(catalog);
-  if (indices === undefined) {
-    indices = new Map(indicesOf(catalog).map((index) => [index.id, index]));
-    indicesKnown.set(catalog, indices);
+/** The ids of the contracts of each index, by its id; made once for a catalog. */
+function membersIn(catalog: readonly Contract[]): ReadonlyMap<string, ReadonlySet<string>> {
+  let members = membersKnown.get(catalog);
+  if (members === undefined) {
+    const idsOf = ({ contracts }: MarketIndex): Set<string> =>
+      new Set(contracts.map(({ id }) => id));
+    members = new Map(indicesOf(catalog).map((index) => [index.id, idsOf(index)]));
+    membersKnown.set(catalog, members);
   }
-  return indices;
+  return members;
 }
 
-const indicesKnown = new WeakMap<readonly Contract[], ReadonlyMap<string, MarketIndex>>();
+const membersKnown = new WeakMap<readonly Contract[], ReadonlyMap<string, ReadonlySet<string>>>();
 
 /** The refusal of ids of indices; null: none. `others` are those that have no segment. */
 function unknownIndices(
@@ -185,7 +186,7 @@ function unknownIndices(
   catalog: readonly Contract[],
   others: readonly string[] = [],
 ): Denial | null {
-  const known = indicesIn(catalog);
+  const known = membersIn(catalog);
   const unknown = ids.filter((id) => !known.has(id) || others.includes(id));
   const expected = `expected the id of ${others.length === 0 ? "an index" : "a segment's index"}`;
   return faultsDenial(unknown.map((id) => fault("unknown_index", parameter, id, expected)));
