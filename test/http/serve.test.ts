@@ -137,6 +137,14 @@ test("metrics have their own port, and are not on the other one", async () => {
   expect(text).toMatch(/^process_resident_memory_bytes \d+/m);
   expect((await call(`${url}/metrics`)).status).toBe(404);
   expect((await fetch(metricsUrl.replace("/metrics", "/prices"))).status).toBe(404);
+  expect((await fetch(`${metricsUrl}?collect[]=http&x=/prices?`)).status).toBe(200);
+  expect((await fetch(metricsUrl.replace("/metrics", "/?/metrics"))).status).toBe(404);
+  const head = await fetch(metricsUrl, { method: "HEAD" });
+  expect([head.status, await head.text()]).toEqual([200, ""]);
+  for (const method of ["POST", "PUT", "DELETE", "OPTIONS"]) {
+    const { status, headers } = await fetch(metricsUrl, { method });
+    expect([method, status, headers.get("allow")]).toEqual([method, 405, "GET, HEAD"]);
+  }
   expect(await proxy.end()).toBe(0);
 });
 

@@ -5,8 +5,8 @@ import { Connections } from "./connections.ts";
 import { listen } from "./server.ts";
 
 /**
- * Answers /metrics with the text that `read` returns, and other paths with 404. `url` has the path, and
- * the actual port. Throws InputError if the server cannot listen on the address.
+ * Answers /metrics, with any query, with the text that `read` returns, and other paths with 404. `url`
+ * has the path, and the actual port. Throws InputError if the server cannot listen on the address.
  */
 export async function startMetricsServer(
   host: string,
@@ -16,8 +16,14 @@ export async function startMetricsServer(
   const server = createServer();
   const connections = new Connections(server, (request, response) => {
     response.setHeader("x-content-type-options", "nosniff");
-    if (request.url !== "/metrics") {
+    const { method = "", url: target = "" } = request;
+    // Prometheus adds a query if its configuration has `params`.
+    if (target.replace(/\?.*$/s, "") !== "/metrics") {
       response.writeHead(404).end();
+      return;
+    }
+    if (!["GET", "HEAD"].includes(method)) {
+      response.writeHead(405, { allow: "GET, HEAD" }).end();
       return;
     }
     void read().then(
