@@ -204,6 +204,7 @@ describe.each([nginx, caddy])("$name", ({ name, start }) => {
     // The plain form stays plain on the way, with its own tag.
     const { status, headers } = await get(`${API}/prices`, key());
     const direct = await proxy.get(`${API}/prices`, { key: proxy.pro });
+    expect(headers["strict-transport-security"]).toBe("max-age=31536000");
     expect([status, headers.etag, headers["content-length"]]).toEqual([
       200,
       direct.headers.etag,
@@ -286,6 +287,8 @@ describe.each([nginx, caddy])("$name", ({ name, start }) => {
     expect((await get("/readyz?in=log")).status).toBe(200);
     relay.close();
     await eventually(async () => (await get("/healthz")).status === 502);
+    const { headers } = await get("/healthz");
+    expect(headers["strict-transport-security"]).toBe("max-age=31536000");
     for (const path of links) expect([404, 502]).toContain((await get(path)).status);
     expect((await get("/status?down=1")).status).toBe(502);
     await eventually(async () => {

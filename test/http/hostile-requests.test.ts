@@ -1,8 +1,14 @@
 /** Bad keys, fields, parameters and bodies, and slow clients: always the right 4xx, and no failure. */
-import { connect } from "node:net";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connect as connectTls } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { certificate } from "./certificate.ts";
 import { eventually, startTestProxy, type TestProxy } from "./fixture.ts";
 import { expectUnharmed, getFrom, sendTo, startImpatientProxy, type Raw } from "./raw-client.ts";
+import { testWith } from "./tools.ts";
 
 const API = "/api/public/v1";
 
@@ -33,16 +39,17 @@ test("100-continue after another request: both answers are complete, without a 1
   expect(text).toMatch(/^connection: close\r$/im);
 });
 
-test("x-content-type-options: nosniff is on every answer, also to what is no request", async () => {
+/** Which fields of transport and media type each answer of this proxy has, also those to what is no request. */
+async function fieldsOfAll(asked: TestProxy, open: (port: number) => Socket): Promise<unknown> {
   const host = "Host: x\r\n";
-  const { etag } = (await get(`${API}/prices`)).headers;
+  const { etag } = (await proxy.get(`${API}/prices`)).headers;
   const api = `GET ${API}/prices HTTP/1.1\r\n${host}`;
   const answers: [status: number, bytes: string][] = [
     [200, `${api}\r\n`],
     [304, `${api}If-None-Match: ${etag}\r\n\r\n`],
     [
       206,
-      `GET ${API}/export.csv HTTP/1.1\r\n${host}x-api-key: ${proxy.pro}\r\nRange: bytes=0-9\r\n\r\n`,
+      `GET ${API}/export.csv HTTP/1.1\r\n${host}x-api-key: ${asked.pro}\r\nRange: bytes=0-9\r\n\r\n`,
     ],
     [401, `${api}x-api-key: x\r\n\r\n`],
     [404, `GET ${API}/none HTTP/1.1\r\n${host}\r\n`],
@@ -64,24 +71,49 @@ test("x-content-type-options: nosniff is on every answer, also to what is no req
       "/log/1",
     ].map((path): [number, string] => [200, `GET ${path} HTTP/1.1\r\n${host}\r\n`]),
   ];
+  const all = new Set<string>();
   for (const [status, bytes] of answers) {
     const text = await new Promise<string>((resolve, reject) => {
-      const socket = connect(Number(new URL(proxy.url).port), "127.0.0.1");
+      const socket = open(Number(new URL(asked.url).port));
       let received = "";
-      socket.on("data", (piece) => (received += String(piece)));
+      socket.on("data", (piece) => {
+        received += String(piece);
+        if (received.includes("\r\n\r\n")) socket.destroy();
+      });
       socket.on("error", reject);
       socket.on("close", () => resolve(received));
-      socket.end(bytes);
+      socket.write(bytes);
     });
     const [head = ""] = text.split("\r\n\r\n");
-    const found = head.match(/^x-content-type-options: .*$/gim);
-    expect([bytes.slice(0, 60), head.slice(9, 12), found]).toEqual([
-      bytes.slice(0, 60),
-      String(status),
-      ["x-content-type-options: nosniff"],
-    ]);
+    expect([bytes.slice(0, 60), head.slice(9, 12)]).toEqual([bytes.slice(0, 60), String(status)]);
+    const found = head.match(/^(?:x-content-type-options|strict-transport-security): .*$/gim);
+    all.add(String(found?.toSorted()));
   }
+  return [...all];
+}
+
+test("x-content-type-options: nosniff is on every answer, also to what is no request", async () => {
+  const found = await fieldsOfAll(proxy, (port) => connect(port, "127.0.0.1"));
+  expect(found).toEqual(["x-content-type-options: nosniff"]);
   expect((await fetch(proxy.metricsUrl)).headers.get("x-content-type-options")).toBe("nosniff");
+});
+
+testWith("openssl")("under TLS strict-transport-security is, too", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "chipboard-tls-"));
+  const files = await certificate(folder);
+  const tls = { cert: await readFile(files.cert), key: await readFile(files.key) };
+  const secure = await startTestProxy({ tls });
+  try {
+    const found = await fieldsOfAll(secure, (port) =>
+      connectTls({ port, host: "127.0.0.1", ca: tls.cert }),
+    );
+    expect(found).toEqual([
+      "strict-transport-security: max-age=31536000,x-content-type-options: nosniff",
+    ]);
+  } finally {
+    await secure.close();
+    await rm(folder, { recursive: true });
+  }
 });
 
 describe("keys and fields", () => {

@@ -15,7 +15,7 @@ import type { ProxyMetrics } from "../ops/metrics.ts";
 import type { Service } from "../answers/pages/pages.ts";
 import { ALLOWED_METHODS, problemReply, PROGRAMS } from "../answers/problem-reply.ts";
 import { deny, type Denial } from "../problems.ts";
-import { remainingAfter, sentFields } from "./send.ts";
+import { remainingAfter, sentFields, transportFields } from "./send.ts";
 
 /** How long, and how much, the server reads on from a refused sender so that it gets the answer. */
 const LINGER_MS = 1_000;
@@ -66,7 +66,7 @@ export function answerRefusedRequests(
     const left = remainingAfter(tier.callsPerMonth, gatekeeper.counts.known(subject, nowMs) ?? 0);
     const asked = { path: PROGRAMS, headers: {} };
     const { body, fields } = problemReply(denial, asked, service);
-    const head = [...sentFields(fields, left), ["connection", "close"]];
+    const head = [...sentFields(fields, left), ...transportFields(socket), ["connection", "close"]];
     const lines = head.map(([name, value]) => `${name}: ${value}\r\n`);
     socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n`);
     socket.end(body);

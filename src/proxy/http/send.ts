@@ -1,6 +1,8 @@
 /** How an intent is sent: the reply that it means, the count of the call, the quota, and the response. */
 import { STATUS_CODES, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
+import { TLSSocket } from "node:tls";
 import { FastResponse } from "srvx";
 import { instantText } from "../../lib/clock.ts";
 import { NO_QUEUE, type Place } from "../../lib/turns.ts";
@@ -125,6 +127,10 @@ export const sentFields = (fields: FieldList, left: number): [string, string][] 
   ["x-content-type-options", "nosniff"],
   ["x-ratelimit-remaining", String(left)],
 ];
+
+/** Under the proxy's own TLS a browser must ask by HTTPS from now on, for a year (RFC 6797). */
+export const transportFields = (socket: Socket): [string, string][] =>
+  socket instanceof TLSSocket ? [["strict-transport-security", "max-age=31536000"]] : [];
 
 function unsatisfiable({ entity: { sizeBytes } }: Intent): Denial {
   const detail = `The file has ${sizeBytes} bytes; Range asks for none of them.`;

@@ -8,6 +8,7 @@ import type { H3 } from "h3";
 import { NodeRequest, sendNodeResponse } from "srvx/node";
 import { InputError, reasonOf, UnreachableError } from "../../lib/errors.ts";
 import type { Backlog } from "./backlog.ts";
+import { transportFields } from "./send.ts";
 
 /** The limits of connections in milliseconds and bytes, unless a test sets others. */
 export const CONNECTION_LIMITS = {
@@ -120,6 +121,7 @@ export function appListener(
       // The proxy does not use Host, and h3 fails on an invalid one. Checks read rawHeaders, which
       // keep what the client sent.
       request.headers.host = "localhost";
+      for (const [name, value] of transportFields(request.socket)) response.setHeader(name, value);
       request.url = originForm(request.url ?? "");
       const answer = await app.fetch(new NodeRequest({ req: request, res: response }));
       const sending = sendNodeResponse(response, answer);
