@@ -29,6 +29,7 @@ export interface ServeOptions extends StoreOptions, StateOptions, VerifyKeyOptio
   readonly tlsKey?: string;
   readonly cacheMb: number;
   readonly maxConnections: number;
+  readonly maxConnectionsPerAddress: number;
   readonly plans?: string;
   readonly logLevel: LogLevel;
   readonly logRequests: RequestLog;
@@ -80,6 +81,11 @@ export const serveOptions = (): Option[] => [
     "connections open at once; further ones are closed",
     connections,
   ).default(2_000),
+  setting(
+    "--max-connections-per-address <number>",
+    "connections open at once from one address (IPv6: one /64); further ones are closed; off with --trust-proxy above 0",
+    connections,
+  ).default(128),
   setting("--plans <file>", "your own prices and support on the page /plans (JSON); off: none"),
   setting(
     "--log-level <level>",

@@ -93,6 +93,7 @@ export async function serve(
         graceMs: options.grace,
         trustedHops: options.trustProxy,
         maxConnections: options.maxConnections,
+        maxConnectionsPerAddress: options.maxConnectionsPerAddress,
         cacheBytes: options.cacheMb * MEGABYTE,
       });
       started.resolve(proxy);

@@ -4,7 +4,8 @@ import { Turns } from "../lib/turns.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
 import { createApp } from "./http/app.ts";
 import { Backlog } from "./http/backlog.ts";
-import { Connections } from "./http/connections.ts";
+import { shortened } from "./http/client-address.ts";
+import { Connections, limitPerAddress } from "./http/connections.ts";
 import {
   appListener,
   CONNECTION_LIMITS,
@@ -48,6 +49,8 @@ export interface ProxyOptions
   readonly trustedHops: number;
   /** How many connections may be open at once; a further one is closed at once. */
   readonly maxConnections: number;
+  /** How many of them one address may have. Without effect behind trusted proxies: they have one address. */
+  readonly maxConnectionsPerAddress: number;
   /** Null: plain HTTP. */
   readonly tls: Certificate | null;
   /** Replace those of CONNECTION_LIMITS. */
@@ -101,6 +104,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     certificateEndMs: () => (certificate === null ? 0 : endOf(certificate)),
   });
   const isFirst = perSecond(1);
+  const isFirstOfAddress = perSecond(1);
   const opened: Connections[] = [];
   const close = async (): Promise<void> => {
     live.close();
@@ -146,6 +150,18 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       metrics.connectionsRefused += 1;
       if (isFirst()) log.warn({ max: options.maxConnections }, "too many connections");
     });
+    if (options.trustedHops === 0) {
+      const max = options.maxConnectionsPerAddress;
+      limitPerAddress(server, max, (address) => {
+        metrics.connectionsRefused += 1;
+        if (!isFirstOfAddress()) return;
+        const from = shortened(address);
+        log.warn(
+          { max, from },
+          "too many connections from one address; behind a proxy of your own set --trust-proxy",
+        );
+      });
+    }
     answerRefusedRequests(server, connections, { ...options, metrics });
     opened.push(connections);
     const renewCertificate = (renewed: Certificate): void => {

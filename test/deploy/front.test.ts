@@ -34,6 +34,9 @@ const BIG = Buffer.from(
 );
 const TOKEN = `lnk_${"a1B2".repeat(10)}xyz`;
 
+/** Requests of one address; the sample has 128. */
+const AT_ONCE = 3;
+
 /** How a program is started with its sample, on `port`, in front of the proxy at `target`. */
 interface Program {
   readonly name: string;
@@ -46,6 +49,7 @@ const nginx: Program = {
     const sample = (await readFile(join(DEPLOY, "nginx.conf"), "utf8"))
       .replace("listen 443 ssl;", `listen 127.0.0.1:${port} ssl;`)
       .replaceAll("/etc/nginx/", `${folder}/`)
+      .replace("limit_conn addresses 128;", `limit_conn addresses ${AT_ONCE};`)
       .replace("server 127.0.0.1:8080;", `server ${target};`);
     await writeFile(join(folder, "chipboard.conf"), sample);
     const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
@@ -55,7 +59,8 @@ const nginx: Program = {
     await writeFile(
       join(folder, "nginx.conf"),
       `${user} daemon off; pid nginx.pid; error_log logs/error.log; events {}
-http { access_log logs/access.log; ${temporary.join(" ")} include chipboard.conf; }`,
+http { access_log logs/access.log; ${temporary.join(" ")} include chipboard.conf;
+  set_real_ip_from 127.0.0.0/8; real_ip_header X-Test-Address; }`,
     );
     return ["nginx", "-p", `${folder}/`, "-c", join(folder, "nginx.conf"), "-e", "logs/error.log"];
   },
@@ -275,6 +280,29 @@ describe.each([nginx, caddy])("$name", ({ name, start }) => {
     const received = await buffer(slow);
     expect(received.subarray(received.indexOf("\r\n\r\n") + 4).equals(BIG)).toBe(true);
   });
+
+  if (name === "nginx") {
+    test("one address, or one IPv6 /64, has at most so many requests at once", async () => {
+      const slow: Socket[] = [];
+      const statusFrom = async (from: string): Promise<number> =>
+        (await get("/healthz", { "x-test-address": from })).status;
+      for (const from of ["192.0.2.1", "2001:db8:0:a0a::1"]) {
+        for (let count = 0; count < AT_ONCE; count += 1) {
+          const reader = connectTls({ host: "127.0.0.1", port, ca });
+          slow.push(reader);
+          reader.write(
+            `GET ${API}/export.csv HTTP/1.1\r\nHost: x\r\nX-Test-Address: ${from}\r\nx-api-key: ${proxy.pro}\r\n\r\n`,
+          );
+          await once(reader, "data");
+          reader.pause();
+        }
+      }
+      const from = ["192.0.2.1", "2001:db8:0:a0a:ffff::2", "192.0.2.2", "2001:db8:0:a0b::1"];
+      expect(await Promise.all(from.map(statusFrom))).toEqual([503, 503, 200, 200]);
+      for (const reader of slow) reader.destroy();
+      for (const each of from) await eventually(async () => (await statusFrom(each)) === 200);
+    });
+  }
 
   test("its logs have no address below /l/, also while the proxy does not answer", async () => {
     const links = [

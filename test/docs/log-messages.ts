@@ -49,6 +49,10 @@ const MEANINGS: Readonly<Record<string, readonly [meaning: string, remedy: strin
     "further ones are closed at once",
     "find out who opens them; `--max-connections`",
   ],
+  "too many connections from one address; behind a proxy of your own set --trust-proxy": [
+    "further ones of the addresses in `from` are closed at once",
+    "if `from` is not your own proxy: block it by firewall, or raise `--max-connections-per-address`",
+  ],
 };
 
 /** A message and its level. */

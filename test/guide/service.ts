@@ -130,6 +130,7 @@ export async function startExampleService(): Promise<ExampleService> {
       graceMs: 3_600_000,
       trustedHops: 0,
       maxConnections: 10_000,
+      maxConnectionsPerAddress: 10_000,
       tls: null,
       cacheBytes: 1e8,
       ...more,

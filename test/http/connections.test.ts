@@ -38,8 +38,8 @@ async function start(...args: string[]): Promise<Serving> {
   return serving;
 }
 
-async function visit(url: string): Promise<Visitor> {
-  const visitor = await Visitor.at(url);
+async function visit(url: string, from?: string): Promise<Visitor> {
+  const visitor = await Visitor.at(url, from);
   visitors.push(visitor);
   return visitor;
 }
@@ -87,6 +87,85 @@ describe("--max-connections", () => {
     for (const number of ["0", "-1", "many", "100001"]) {
       const { code, stderr } = await chipboard(["serve", "--max-connections", number]);
       expect([code, stderr]).toEqual([2, expect.stringContaining("--max-connections")]);
+    }
+  });
+});
+
+describe("--max-connections-per-address", () => {
+  const HOLDER = "127.0.0.2";
+  const answered = async (url: string, from?: string): Promise<boolean> => {
+    const visitor = (await visit(url, from)).send(HEALTH);
+    await until(() => visitor.statuses.length === 1 || visitor.isClosed);
+    return visitor.statuses[0] === 200;
+  };
+
+  test("an address with too many connections gets no more, and other addresses do", async () => {
+    const proxy = await start("--max-connections-per-address", "5", "--metrics-port", "0");
+    const held: Visitor[] = [];
+    for (let at = 0; at < 5; at += 1) held.push(await visit(proxy.url, HOLDER));
+    const beyond = await Promise.all(Array.from({ length: 20 }, () => visit(proxy.url, HOLDER)));
+    for (const visitor of beyond) visitor.send(HEALTH);
+    await Promise.all(beyond.map(({ closed }) => closed));
+    expect(beyond.map(({ received }) => received).join("")).toBe("");
+    expect(await answered(proxy.url)).toBe(true);
+    expect(await metricOf(proxy, "chipboard_connections_refused_total")).toBe(20);
+
+    for (const visitor of held) visitor.send(HEALTH);
+    await until(() => held.every(({ statuses }) => statuses.length === 1));
+    held[0]?.leave();
+    await until(() => answered(proxy.url, HOLDER));
+    expect(await proxy.end()).toBe(0);
+    const lines = proxy.stderr().match(/.*too many connections.*\n/g) ?? [];
+    expect(JSON.parse(lines[0] ?? "{}")).toMatchObject({ level: 40, max: 5, from: "127.0.0.0/24" });
+    expect(lines.length).toBeLessThan(20);
+  });
+
+  test("is 128 by default, and off behind a proxy in front", async () => {
+    const proxy = await start("--metrics-port", "0");
+    const hold = async (url: string, count: number): Promise<Visitor[]> =>
+      Promise.all(Array.from({ length: count }, () => visit(url, HOLDER)));
+    const first = await hold(proxy.url, 128);
+    expect(await answered(proxy.url, HOLDER)).toBe(false);
+    expect(first.filter(({ isClosed }) => isClosed)).toEqual([]);
+    const behind = await start("--trust-proxy", "1", "--max-connections-per-address", "5");
+    await hold(behind.url, 20);
+    expect(await answered(behind.url, HOLDER)).toBe(true);
+  });
+
+  testWith("openssl")("counts TLS handshakes, and connections until they close", async () => {
+    const { cert, key } = await certificate(folder);
+    const tls = { cert: await readFile(cert), key: await readFile(key) };
+    const proxy = await startTestProxy({ tls, maxConnectionsPerAddress: 3 });
+    try {
+      const ca = tls.cert.toString();
+      const silent = [await visit(proxy.url), await visit(proxy.url), await visit(proxy.url)];
+      await (await visit(proxy.url)).send(HALF_HELLO).closed;
+      expect(silent.filter(({ isClosed }) => isClosed)).toEqual([]);
+      for (const visitor of silent) visitor.leave();
+      await until(() =>
+        proxy.get("/healthz", { ca }).then(
+          () => true,
+          () => false,
+        ),
+      );
+      for (let at = 0; at < 10; at += 1) {
+        await until(() =>
+          proxy.get("/healthz", { ca }).then(
+            () => true,
+            () => false,
+          ),
+        );
+      }
+    } finally {
+      await proxy.close();
+    }
+  });
+
+  test("an invalid number is refused", async () => {
+    for (const number of ["0", "-1", "many", "100001"]) {
+      const args = ["serve", "--max-connections-per-address", number];
+      const { code, stderr } = await chipboard(args);
+      expect([code, stderr]).toEqual([2, expect.stringContaining("--max-connections-per-address")]);
     }
   });
 });

@@ -21,9 +21,10 @@ export class Visitor {
     });
   }
 
-  /** Connects to the port of `url`; resolves when the system has connected. */
-  static async at(url: string): Promise<Visitor> {
-    const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  /** Connects to the port of `url` from the address `from`; resolves when the system has connected. */
+  static async at(url: string, from = "127.0.0.1"): Promise<Visitor> {
+    const port = Number(new URL(url).port);
+    const socket = connect({ port, host: "127.0.0.1", localAddress: from });
     const visitor = new Visitor(socket);
     await new Promise((resolve) => socket.once("connect", resolve).once("close", resolve));
     return visitor;

@@ -208,6 +208,7 @@ export async function startTestProxy(options: TestProxyOptions = {}): Promise<Te
     graceMs: 3_600_000,
     trustedHops: 0,
     maxConnections: 10_000,
+    maxConnectionsPerAddress: 10_000,
     tls: null,
     cacheBytes: 64_000_000,
     ...options,

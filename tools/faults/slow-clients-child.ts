@@ -19,6 +19,7 @@ const { url } = await startProxy({
   graceMs: 3_600_000,
   trustedHops: 0,
   maxConnections: 10_000,
+  maxConnectionsPerAddress: 10_000,
   tls: null,
   cacheBytes: 256_000_000,
   limits: JSON.parse(limits),

@@ -33,8 +33,9 @@ const SCALES = {
 /** Limits for the short form, which does not wait for minutes. */
 const SHORT_LIMITS = { headersMs: 4_000, stalledMs: 2_000, keepAliveMs: 4_000 } as const;
 const ORDINARY_CONNECTIONS = 16;
-/** Two crowds and the ordinary callers need more connections than the default limit. */
-const FULL_ARGS = ["--poll", "1h", "--max-connections", "3000"];
+/** Two crowds and the ordinary callers, all at one address, need more connections than the default limits. */
+const CONNECTIONS = ["--max-connections", "3000", "--max-connections-per-address", "3000"];
+const FULL_ARGS = ["--poll", "1h", ...CONNECTIONS];
 /** As a fraction of the throughput without slow clients. */
 const KEPT_MIN = 0.5;
 /** Added to the proxy's limits, for its timers and a busy machine. */

@@ -9,6 +9,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import { Server as NetServer, type Socket } from "node:net";
 import { Server as TlsServer } from "node:tls";
+import { addressGroup, type AddressGroup } from "./client-address.ts";
 
 export class Connections {
   readonly #server: Server;
@@ -107,6 +108,33 @@ export class Connections {
     this.#leaving.add(socket);
     socket.destroySoon();
   }
+}
+
+/**
+ * Closes each connection at once with which an address would have more than `max`, also before a TLS
+ * handshake. `onRefused` gets the address.
+ */
+export function limitPerAddress(
+  server: Server,
+  max: number,
+  onRefused: (address: AddressGroup) => void,
+): void {
+  const open = new Map<AddressGroup, number>();
+  server.on("connection", (socket: Socket) => {
+    const address = addressGroup(socket.remoteAddress ?? "");
+    const count = (open.get(address) ?? 0) + 1;
+    if (count > max) {
+      socket.destroy();
+      onRefused(address);
+      return;
+    }
+    open.set(address, count);
+    socket.once("close", () => {
+      const left = (open.get(address) ?? 0) - 1;
+      if (left > 0) open.set(address, left);
+      else open.delete(address);
+    });
+  });
 }
 
 const clientOf = ({ remoteAddress, remotePort }: Socket): string =>

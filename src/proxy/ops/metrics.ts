@@ -40,7 +40,8 @@ const HELP = {
   process_open_fds: "Open file descriptors.",
   nodejs_heap_size_used_bytes: "Memory of JavaScript objects in use.",
   nodejs_eventloop_lag_p99_seconds: "99th percentile since last asked.",
-  chipboard_connections_refused_total: "Connections closed at once because too many were open.",
+  chipboard_connections_refused_total:
+    "Connections closed at once because too many were open, in all or from one address.",
   chipboard_slow_readers_closed_total: "Connections closed because too much waited for readers.",
   chipboard_waiting_bytes: "What waits for readers.",
   chipboard_log_lines_dropped_total: "Lines of the log that could not be written.",
