@@ -89,7 +89,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const live = new LiveSnapshot({ ...options, reader, onStreamFailure });
   const turns = new Turns();
   const archive = new Archive(store, { ...options, onStreamFailure });
-  const backlog = new Backlog(limits.waitingBytes, limits.stalledMs);
+  const backlog = new Backlog(limits.waitingBytes, limits.stalledMs, options.trustedHops);
   const ofServed = (read: typeof overdueSessions) => () =>
     live.current === null ? 0 : read(live.current.stamp, clock.now());
   let certificate = tls;

@@ -39,23 +39,25 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-async function serve(cacheBytes: number): Promise<void> {
+async function serve(cacheBytes: number, trustedHops = 0): Promise<void> {
   const store = new FolderStore(folder);
   await publishSession(store, new TestClock(), SESSION, { first: true });
   await changeHead(store, () => ({}), { [FILES.csv("pro")]: BIG });
-  proxy = await startTestProxy({ store, cacheBytes, limits: { waitingBytes: WAITING_BYTES } });
+  const limits = { waitingBytes: WAITING_BYTES };
+  proxy = await startTestProxy({ store, cacheBytes, trustedHops, limits });
 }
 
 /** Sends `text` on a connection that reads nothing of the answer. */
-function sendUnread(text: string): void {
-  const reader = connect(Number(new URL(proxy.url).port), "127.0.0.1").pause();
+function sendUnread(text: string, from = "127.0.0.1"): void {
+  const port = Number(new URL(proxy.url).port);
+  const reader = connect({ port, host: "127.0.0.1", localAddress: from }).pause();
   reader.on("error", () => {});
   reader.write(text);
   readers.push(reader);
 }
 
-const getOf = (path: string): string =>
-  `GET ${API}${path} HTTP/1.1\r\nHost: x\r\nx-api-key: ${proxy.pro}\r\n\r\n`;
+const getOf = (path: string, lines = ""): string =>
+  `GET ${API}${path} HTTP/1.1\r\nHost: x\r\nx-api-key: ${proxy.pro}\r\n${lines}\r\n`;
 
 /** A figure of the proxy's metrics. */
 async function metric(name: string): Promise<number> {
@@ -101,5 +103,24 @@ test("who asks for a thousand answers at once is cut off before a reader who ask
   await eventually(async () => (await metric("chipboard_slow_readers_closed_total")) === 4);
   slow.resume();
   await eventually(() => slow.received.endsWith("row 599999\r\n"));
+  expect(slow.received.endsWith(BIG.toString("latin1"))).toBe(true);
+});
+
+test.each([
+  ["of one address", 0],
+  ["of one address behind a proxy in front", 1],
+])("a crowd %s pushes out no reader at another address", async (_, trustedHops) => {
+  await serve(256_000_000, trustedHops);
+  const slow = await Visitor.at(proxy.url);
+  slow.pause().send(getOf("/export.csv", "X-Forwarded-For: 192.0.2.1\r\n"));
+  await eventually(async () => (await metric("chipboard_waiting_bytes")) > 0);
+  const crowd = Math.ceil(WAITING_BYTES / 65_536) + 20;
+  const from = trustedHops === 0 ? "127.0.0.2" : "127.0.0.1";
+  for (let count = 0; count < crowd; count += 1) {
+    sendUnread(getOf("/export.csv", "X-Forwarded-For: 192.0.2.2\r\n"), from);
+  }
+  await eventually(async () => (await metric("chipboard_slow_readers_closed_total")) >= 20);
+  slow.resume();
+  await eventually(() => slow.received.endsWith("row 599999\r\n") || slow.isClosed);
   expect(slow.received.endsWith(BIG.toString("latin1"))).toBe(true);
 });

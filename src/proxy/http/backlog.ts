@@ -5,58 +5,73 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Reply } from "../answers/answer.ts";
+import { addressOf } from "./caller.ts";
+import type { AddressGroup } from "./client-address.ts";
 
-/** One connection comes to a larger part only with requests that do not wait for answers. */
+/** Only a client that sends requests before it reads answers can exceed this share. */
 const SHARE = 1 / 16;
 /** So much of an answer is written at once; the rest follows when the reader has taken it. */
 const PIECE_BYTES = 65_536;
 /** Pieces that a stream holds: the written one, the next, the one before its digest, one from the store. */
 const HELD_BY_STREAM = 4;
 
+/** What waits on a connection, and the address of its newest request. */
+interface Waiting {
+  readonly address: AddressGroup;
+  readonly bytes: number;
+}
+
 export class Backlog {
   readonly #bytesMax: number;
   readonly #stalledMs: number;
-  /** Bytes; the connection that has waited longest comes first. */
-  readonly #waiting = new Map<Socket, number>();
+  readonly #trustedHops: number;
+  /** The connection that has waited longest comes first. */
+  readonly #waiting = new Map<Socket, Waiting>();
   readonly #known = new WeakSet<Socket>();
   bytes = 0;
   /** How many connections were closed because too much waited. */
   closed = 0;
 
-  /** A connection on which nothing moves for `stalledMs` while an answer waits is closed. */
-  constructor(bytesMax: number, stalledMs: number) {
+  /**
+   * A connection on which nothing moves for `stalledMs` while an answer waits is closed. `trustedHops` as
+   * for `clientAddress`.
+   */
+  constructor(bytesMax: number, stalledMs: number, trustedHops: number) {
     this.#bytesMax = bytesMax;
     this.#stalledMs = stalledMs;
+    this.#trustedHops = trustedHops;
   }
 
   /** The body as it is sent: a large one in pieces, each when the reader has taken the one before. */
-  bodyFor({ socket }: IncomingMessage, body: Reply["body"]): Buffer | ReadableStream | null {
+  bodyFor(request: IncomingMessage, body: Reply["body"]): Buffer | ReadableStream | null {
     if (body === null || (Buffer.isBuffer(body) && body.length <= PIECE_BYTES)) return body;
     const parts = Buffer.isBuffer(body) ? [body] : body;
-    return ReadableStream.from(this.#pieces(parts, socket));
+    return ReadableStream.from(this.#pieces(parts, request));
   }
 
   /** Counts what is written of an answer until the reader has taken it. */
   wait(response: ServerResponse): void {
-    const { socket } = response.req;
     const bytes = response.writableLength;
     // Nearly all answers fit the socket's buffer at once and need no timeout.
     if (bytes === 0) return;
+    const { socket } = response.req;
     socket.setTimeout(this.#stalledMs);
-    this.#hold(socket, bytes);
+    this.#hold(socket, bytes, addressOf(response.req, this.#trustedHops));
     response.once("finish", () => this.#release(socket, bytes));
   }
 
   async *#pieces(
     parts: readonly Buffer[] | ReadableStream<Uint8Array>,
-    socket: Socket,
+    request: IncomingMessage,
   ): AsyncGenerator<Uint8Array> {
+    const { socket } = request;
+    const address = addressOf(request, this.#trustedHops);
     socket.setTimeout(this.#stalledMs);
     const held = parts instanceof ReadableStream ? HELD_BY_STREAM : 1;
     for await (const part of parts) {
       for (let at = 0; at < part.length; at += PIECE_BYTES) {
         const piece = part.subarray(at, at + PIECE_BYTES);
-        this.#hold(socket, held * piece.length);
+        this.#hold(socket, held * piece.length, address);
         try {
           yield piece;
         } finally {
@@ -66,14 +81,14 @@ export class Backlog {
     }
   }
 
-  #hold(socket: Socket, bytes: number): void {
+  #hold(socket: Socket, bytes: number, address: AddressGroup): void {
     if (socket.destroyed) return;
     if (!this.#known.has(socket)) {
       this.#known.add(socket);
       socket.once("close", () => this.#release(socket, Infinity));
     }
     this.bytes += bytes;
-    this.#waiting.set(socket, (this.#waiting.get(socket) ?? 0) + bytes);
+    this.#waiting.set(socket, { address, bytes: (this.#waiting.get(socket)?.bytes ?? 0) + bytes });
     while (this.bytes > this.#bytesMax) {
       const next = this.#next();
       this.closed += 1;
@@ -82,21 +97,35 @@ export class Backlog {
     }
   }
 
-  /** The connection to close: the one that holds most, if more than its share, or has waited longest. */
+  /**
+   * The connection to close: the one that holds most, of those above their share and those of the address
+   * that holds most in all. Of equal ones it is the one that has waited longest.
+   */
   #next(): Socket {
-    let [next] = this.#waiting.keys();
-    let most = this.#bytesMax * SHARE;
-    for (const [socket, bytes] of this.#waiting) {
-      if (bytes > most) [next, most] = [socket, bytes];
+    const byAddress = new Map<AddressGroup, number>();
+    for (const { address, bytes } of this.#waiting.values()) {
+      byAddress.set(address, (byAddress.get(address) ?? 0) + bytes);
     }
-    return next as Socket;
+    const [heaviest] = [...byAddress].reduce((first, next) => (next[1] > first[1] ? next : first));
+    const share = this.#bytesMax * SHARE;
+    let [found] = this.#waiting.keys();
+    let most = 0;
+    for (const [socket, { address, bytes }] of this.#waiting) {
+      const mayGo = address === heaviest || bytes > share;
+      if (mayGo && bytes > most) [found, most] = [socket, bytes];
+    }
+    return found as Socket;
   }
 
   /** A connection that is closed has released all before its answers do. */
   #release(socket: Socket, bytes: number): void {
-    const waiting = this.#waiting.get(socket) ?? 0;
-    this.bytes -= Math.min(bytes, waiting);
-    if (bytes < waiting) this.#waiting.set(socket, waiting - bytes);
-    else this.#waiting.delete(socket);
+    const waiting = this.#waiting.get(socket);
+    if (waiting === undefined) return;
+    this.bytes -= Math.min(bytes, waiting.bytes);
+    if (bytes < waiting.bytes) {
+      this.#waiting.set(socket, { ...waiting, bytes: waiting.bytes - bytes });
+    } else {
+      this.#waiting.delete(socket);
+    }
   }
 }
