@@ -1,36 +1,26 @@
-/**
- * Reads from a service that may be anybody's: each answer has a largest size, each request and the whole
- * check a time. Answers come without a content coding.
- */
-import { once } from "node:events";
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
-import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
-import { DamageError, errorCode, reasonOf, UnreachableError } from "../lib/errors.ts";
+/** Reads from a service that may be anybody's, for one check. Answers come without a content coding. */
+import type { Agent } from "node:http";
+import { DamageError, UnreachableError } from "../lib/errors.ts";
+import { agentFor, get, type HttpAnswer } from "../lib/http-get.ts";
 import { cut } from "../lib/text.ts";
 import { digestField, sha256Hex } from "../snapshot/digest.ts";
 
 const REQUEST_MS = 60_000;
 const CHECK_MS = 15 * 60_000;
 const CONNECTIONS = 8;
-/** A refusal is short. One that is read as JSON can take fifty times its size in memory. */
-const REFUSAL_BYTES_MAX = 60_000;
 /** What a gateway or a busy service says. */
 const AWAY = [429, 502, 503, 504];
 
-export interface Answer {
+export interface Answer extends HttpAnswer {
   /** For messages: `GET http://…`. */
   readonly what: string;
-  readonly status: number;
-  readonly headers: IncomingMessage["headers"];
-  readonly body: Buffer;
 }
 
 /** The service at one address, read with one key or none. */
 export class Service {
   readonly #base: string;
   readonly #headers: Readonly<Record<string, string>>;
-  readonly #send: typeof httpRequest;
-  readonly #agent: HttpAgent;
+  readonly #agent: Agent;
   readonly #ended = AbortSignal.timeout(CHECK_MS);
 
   /** Whether the requests carry a key. */
@@ -44,10 +34,7 @@ export class Service {
       "accept-encoding": "identity",
       ...(key !== null && { authorization: `Bearer ${key}` }),
     };
-    const isSecure = base.startsWith("https:");
-    const settings = { keepAlive: true, maxSockets: CONNECTIONS };
-    this.#agent = isSecure ? new HttpsAgent(settings) : new HttpAgent(settings);
-    this.#send = isSecure ? httpsRequest : httpRequest;
+    this.#agent = agentFor(base, CONNECTIONS);
   }
 
   /** Where the path is, for messages. */
@@ -61,74 +48,36 @@ export class Service {
    */
   async get(path: string, maxBytes: number): Promise<Answer> {
     const what = `GET ${this.at(path)}`;
-    const signal = AbortSignal.any([this.#ended, AbortSignal.timeout(REQUEST_MS)]);
-    const options = { agent: this.#agent, headers: this.#headers, signal };
-    const request = this.#send(this.at(path), options);
-    // Of a body that is not HTTP, the request gets the reason, and the response that it was aborted.
-    let failure: unknown = null;
-    request.on("error", (error) => (failure ??= error));
-    request.on("upgrade", (_answer, socket) => {
-      socket.destroy();
-      request.emit("error", new DamageError(`${what} changes the protocol`));
-    });
-    try {
-      request.end();
-      const [response] = (await once(request, "response")) as [IncomingMessage];
-      return await wholeAnswer(response, what, maxBytes);
-    } catch (error) {
-      if (error instanceof DamageError) throw error;
-      // The service may close an idle connection in the moment in which it is used again.
-      const isStale = request.reusedSocket && ["ECONNRESET", "EPIPE"].includes(errorCode(failure));
-      if (isStale) return this.get(path, maxBytes);
-      throw this.#explained(failure ?? error, what, signal);
+    const answer = await this.#answer(path, maxBytes, what);
+    const coding = answer.headers["content-encoding"] ?? "identity";
+    if (coding !== "identity") {
+      throw new DamageError(`${what} answers with the content coding ${coding}, expected none`);
     }
+    const sha256 = sha256Hex(answer.body);
+    // Refusals have no digest.
+    const told = answer.headers["unencoded-digest"] as string;
+    if (![undefined, digestField(sha256)].includes(told)) {
+      throw new DamageError(
+        `${what}: the answer has the SHA-256 ${sha256}, which is not that of its unencoded-digest`,
+      );
+    }
+    return { what, ...answer };
   }
 
   close(): void {
     this.#agent.destroy();
   }
 
-  #explained(cause: unknown, what: string, { aborted: isLate }: AbortSignal): Error {
-    if (errorCode(cause).startsWith("HPE_")) {
-      return new DamageError(`${what}: what comes is not HTTP: ${reasonOf(cause)}`);
+  async #answer(path: string, maxBytes: number, what: string): Promise<HttpAnswer> {
+    const [agent, headers, signal] = [this.#agent, this.#headers, this.#ended];
+    try {
+      return await get(this.at(path), { agent, headers, maxBytes, timeoutMs: REQUEST_MS, signal });
+    } catch (cause) {
+      if (cause instanceof DamageError || !signal.aborted) throw cause;
+      const reason = `the check takes more than ${CHECK_MS / 60_000} minutes`;
+      throw new UnreachableError(`${what}: ${reason}`, [], { cause });
     }
-    let reason = reasonOf(cause).trim();
-    // If Node tried several addresses, its error has a code alone.
-    if (reason === "") reason = errorCode(cause);
-    if (reason === "aborted") reason = "the connection ended before the answer";
-    if (isLate) reason = `no whole answer in ${REQUEST_MS / 1_000} s`;
-    if (this.#ended.aborted) reason = `the check takes more than ${CHECK_MS / 60_000} minutes`;
-    return new UnreachableError(`${what}: ${reason}`, [], { cause });
   }
-}
-
-async function wholeAnswer(
-  response: IncomingMessage,
-  what: string,
-  maxBytes: number,
-): Promise<Answer> {
-  const { statusCode: status = 0, headers } = response;
-  const bytesMax = status === 200 ? maxBytes : Math.min(maxBytes, REFUSAL_BYTES_MAX);
-  const pieces: Buffer[] = [];
-  let sizeBytes = 0;
-  for await (const piece of response as AsyncIterable<Buffer>) {
-    pieces.push(piece);
-    sizeBytes += piece.length;
-    if (sizeBytes > bytesMax) throw new DamageError(`${what} sends more than ${bytesMax} bytes`);
-  }
-  const coding = headers["content-encoding"] ?? "identity";
-  if (coding !== "identity") {
-    throw new DamageError(`${what} answers with the content coding ${coding}, expected none`);
-  }
-  const body = Buffer.concat(pieces);
-  const sha256 = sha256Hex(body);
-  // Refusals have no digest.
-  if (![undefined, digestField(sha256)].includes(headers["unencoded-digest"] as string)) {
-    throw new DamageError(
-      `${what}: the answer has the SHA-256 ${sha256}, which is not that of its unencoded-digest`,
-    );
-  }
-  return { what, status, headers, body };
 }
 
 /** The refusal that the answer is; null: it is no problem document (RFC 9457) that says the answer's status. */

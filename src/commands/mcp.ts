@@ -4,7 +4,7 @@ import { InputError } from "../lib/errors.ts";
 import { printLine, printNotice } from "../lib/terminal.ts";
 import { examples } from "./every-command.ts";
 import { parsedBy } from "./option-values.ts";
-import { host, port, publicUrl } from "./serve-options.ts";
+import { hops, host, port, publicUrl } from "./serve-options.ts";
 
 interface McpOptions {
   readonly url: string;
@@ -12,12 +12,14 @@ interface McpOptions {
   readonly http?: number;
   readonly host: string;
   readonly allowHost: readonly string[];
+  readonly trustProxy: number;
 }
 
 const HELP = `
 Without --http it speaks on standard input and output: an agent on your own machine starts it. Set the
 key in the environment, as CHIPBOARD_KEY. With --http it serves others at POST /mcp: each caller's own key
-goes on to the service, and its address in X-Forwarded-For (serve --trust-proxy counts this program, too).
+goes on to the service, and its address as X-Forwarded-For, which the service needs serve --trust-proxy to
+read. One caller has at most 4 requests at once, all callers together 16.
 `;
 
 /** `mcp`: tools for agents over the service's public API. */
@@ -36,6 +38,13 @@ export function mcpCommand(): Command {
         hostNames,
       ).default([], "this machine's"),
     )
+    .addOption(
+      setting(
+        "--trust-proxy <hops>",
+        "number of your own proxies in front of --http; their X-Forwarded-For is trusted",
+        hops,
+      ).default(0),
+    )
     .addHelpText(
       "after",
       HELP +
@@ -52,8 +61,9 @@ const hostNames = parsedBy((text) => {
   return names.every((name) => /^[a-z0-9.-]+$/i.test(name)) ? names : null;
 }, "expected host names without scheme and port, such as prices.example,www.prices.example");
 
-async function run({ url, key, http, host: address, allowHost }: McpOptions): Promise<void> {
-  // No header field can hold it, and the error of fetch would show it to the agent.
+async function run(options: McpOptions): Promise<void> {
+  const { url, key, http, host: address, allowHost, trustProxy } = options;
+  // No header field can hold it.
   if (/[\r\n]/.test(key?.trim() ?? "")) throw new InputError("--key: expected one line");
   if (http === undefined) {
     const { serveStdio } = await import("@modelcontextprotocol/server/stdio");
@@ -67,7 +77,7 @@ async function run({ url, key, http, host: address, allowHost }: McpOptions): Pr
   const { mcpHttpServer } = await import("../mcp/http.ts");
   const { listen } = await import("../proxy/http/server.ts");
   const { nextSignal } = await import("./serve.ts");
-  const server = mcpHttpServer(url, allowHost, printNotice);
+  const server = mcpHttpServer(url, allowHost, printNotice, trustProxy);
   printLine(`listening on ${await listen(server, "--http", address, http)}/mcp`);
   await nextSignal();
   server.close();

@@ -114,6 +114,6 @@ export const publicUrl = parsedBy((text) => {
 export const port = wholeNumber("expected a port, 0 to 65535", 0, 65_535);
 const portOrOff = wholeNumber("expected a port, 0 to 65535, or off", 0, 65_535);
 const metricsPort = (text: string): number | "off" => (text === "off" ? text : portOrOff(text));
-const hops = wholeNumber("expected a number of proxies, 0 to 100", 0, 100);
+export const hops = wholeNumber("expected a number of proxies, 0 to 100", 0, 100);
 const connections = wholeNumber("expected a number of connections, 1 to 100000", 1, 100_000);
 const megabytes = wholeNumber("expected a number of megabytes, 0 to 999999", 0, 999_999);

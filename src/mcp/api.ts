@@ -1,9 +1,17 @@
 /** Asks the public API, as any caller does: with the key fields given, and no others. */
+import type { Agent } from "node:http";
+import { promisify } from "node:util";
+import { gunzip } from "node:zlib";
 import { reasonOf } from "../lib/errors.ts";
+import { agentFor, get, type HttpAnswer } from "../lib/http-get.ts";
 
 const API = "/api/public/v1";
 const JSON_TYPE = /^application\/(?:problem\+)?json\b/;
 const REQUEST_MS = 30_000;
+/** At once, for all callers together. */
+export const CONNECTIONS = 16;
+/** Larger than any answer that an agent can read. */
+const BYTES_MAX = 32_000_000;
 
 export interface Answer {
   readonly isRefused: boolean;
@@ -23,8 +31,17 @@ export type Ask = (
   query: Readonly<Record<string, string | number | undefined>>,
 ) => Promise<Answer>;
 
+/** The connections to the service at `url`. */
+export const connectionsTo = (url: string): Agent => agentFor(url, CONNECTIONS);
+
 /** Asks the service at `url`, the address before `/api`, with these header fields. */
-export function apiAt(url: string, fields: Readonly<Record<string, string>>): Ask {
+export function apiAt(
+  url: string,
+  fields: Readonly<Record<string, string>>,
+  agent = connectionsTo(url),
+): Ask {
+  const headers = { ...fields, "accept-encoding": "gzip" };
+  const request = { agent, headers, maxBytes: BYTES_MAX, timeoutMs: REQUEST_MS };
   return async (path, query) => {
     const parameters = new URLSearchParams();
     for (const [name, value] of Object.entries(query)) {
@@ -32,34 +49,37 @@ export function apiAt(url: string, fields: Readonly<Record<string, string>>): As
     }
     let address = `${url}${API}${path}${parameters.size === 0 ? "" : `?${parameters.toString()}`}`;
     try {
-      let response = await get(address, fields);
-      const moved = response.headers.get("location") ?? "";
+      let response = await get(address, request);
+      const moved = response.headers.location ?? "";
       if (response.status === 308 && moved.includes(`${API}/`)) {
         // Always below `url`: behind a prefix the location has it, too, and a key goes nowhere else.
         address = url + moved.slice(moved.indexOf(API));
-        response = await get(address, fields);
+        response = await get(address, request);
       }
-      const type = response.headers.get("content-type") ?? "no media type";
+      const { status } = response;
+      const type = response.headers["content-type"] ?? "no media type";
       if (!JSON_TYPE.test(type)) {
-        throw new Error(`${address} answers ${response.status} with ${type}, expected JSON`);
+        throw new Error(`${address} answers ${status} with ${type}, expected JSON`);
       }
-      const digest = /sha-256=:(.+):/.exec(response.headers.get("unencoded-digest") ?? "")?.[1];
+      const told = String(response.headers["unencoded-digest"]);
+      const digest = /sha-256=:(.+):/.exec(told)?.[1];
       return {
-        isRefused: !response.ok,
+        isRefused: status < 200 || status > 299,
         address,
-        publication: Number(response.headers.get("x-publication")) || null,
+        publication: Number(response.headers["x-publication"]) || null,
         sha256: digest === undefined ? null : Buffer.from(digest, "base64").toString("hex"),
-        body: await response.text(),
+        body: await textOf(response),
       };
     } catch (error) {
-      // The error of fetch has the reason in its cause.
-      const reason = reasonOf(error instanceof Error ? (error.cause ?? error) : error);
-      const detail = `The service at ${url} gives no answer: ${reason}`;
+      const detail = `The service at ${url} gives no answer: ${reasonOf(error)}`;
       const body = JSON.stringify({ title: "Service unreachable", detail });
       return { isRefused: true, address, publication: null, sha256: null, body };
     }
   };
 }
 
-const get = (address: string, headers: Readonly<Record<string, string>>): Promise<Response> =>
-  fetch(address, { headers, redirect: "manual", signal: AbortSignal.timeout(REQUEST_MS) });
+async function textOf({ headers, body }: HttpAnswer): Promise<string> {
+  if (headers["content-encoding"] !== "gzip") return body.toString("utf8");
+  const inflated = await promisify(gunzip)(body, { maxOutputLength: BYTES_MAX });
+  return inflated.toString("utf8");
+}

@@ -9,7 +9,9 @@ import {
 import type { ServerRequest } from "srvx";
 import { NodeRequest, sendNodeResponse } from "srvx/node";
 import { reasonOf } from "../lib/errors.ts";
-import { apiAt } from "./api.ts";
+import { addressGroup, wholeAddress } from "../proxy/http/client-address.ts";
+import { apiAt, connectionsTo } from "./api.ts";
+import { Callers } from "./callers.ts";
 import { mcpServer } from "./tools.ts";
 
 const PATH = "/mcp";
@@ -21,22 +23,33 @@ const KEY_FIELD = /^(?:authorization|(?:x-)?api-?key|(?:x-(?:api|auth)-)?token)$
 /**
  * Makes the server. Requests may name this machine or `hosts` in Host and Origin, so that no page of
  * another site reaches it by a changed name (DNS rebinding). `onError` gets, in words, why an answer
- * could not be sent.
+ * could not be sent. A caller is an address, found behind `trustedHops` proxies as `clientAddress` does.
  */
 export function mcpHttpServer(
   url: string,
   hosts: readonly string[],
   onError: (message: string) => void,
+  trustedHops = 0,
 ): Server {
+  const connections = connectionsTo(url);
+  const callers = new Callers();
   const names = [...localhostAllowedHostnames(), ...hosts];
   // A handler for each request: what the SDK gives of an older agent's is a copy without the address.
+  const tools = (request: ServerRequest): Promise<Response> => {
+    const forwardedFor = request.headers.get("x-forwarded-for") ?? undefined;
+    const address = wholeAddress(request.ip, forwardedFor, trustedHops);
+    const fields = { ...keysIn(request), "x-forwarded-for": address };
+    const api = apiAt(url, fields, connections);
+    const ask = callers.asking(addressGroup(address), api, request.signal);
+    return createMcpHandler(() => mcpServer(ask), SETTINGS).fetch(request);
+  };
   const answer = (request: ServerRequest): Response | Promise<Response> =>
     hostHeaderValidationResponse(request, names) ??
     originValidationResponse(request, names) ??
     // A query may hold a key, which is not read there.
     (request.url === new URL(PATH, request.url).href
-      ? createMcpHandler(() => mcpServer(apiAt(url, passedOn(request))), SETTINGS).fetch(request)
-      : new Response(`There is nothing here: POST ${PATH}\n`, { status: 404 }));
+      ? tools(request)
+      : new Response(`There is nothing here: POST ${PATH}, without a query\n`, { status: 404 }));
   return createServer((req, res) => {
     Promise.resolve(answer(new NodeRequest({ req, res })))
       .then((response) => sendNodeResponse(res, response))
@@ -47,9 +60,5 @@ export function mcpHttpServer(
   });
 }
 
-/** The caller's key, and its address at the end of the list, where the proxy before the API trusts it. */
-function passedOn({ headers, ip = "unknown" }: ServerRequest): Record<string, string> {
-  const keys = [...headers].filter(([name]) => KEY_FIELD.test(name));
-  const addresses = [headers.get("x-forwarded-for"), ip].filter(Boolean).join(", ");
-  return { ...Object.fromEntries(keys), "x-forwarded-for": addresses };
-}
+const keysIn = ({ headers }: ServerRequest): Record<string, string> =>
+  Object.fromEntries([...headers].filter(([name]) => KEY_FIELD.test(name)));

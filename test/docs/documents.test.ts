@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { blocksOf } from "./blocks.ts";
 import { anchorsOf, FOLLOWED, MADE, PAGES, ROOT, textOf, withoutCode } from "./pages.ts";
 
-const HAND_WRITTEN_WORDS = 22_000;
+const HAND_WRITTEN_WORDS = 23_000;
 const README_WORDS = 800;
 /** Each needs a machine of its own, or is what the tests are run by. */
 const BY = ["root", "docker", "npm"];

@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import { mcpHttpServer } from "../../src/mcp/http.ts";
 import { listen } from "../../src/proxy/http/server.ts";
+import { Serving } from "../program/program.ts";
 import { agentOf1x, agentOfToday, agentOver, type Agent } from "../../tools/client/agents.ts";
 import { publishSession, startTestProxy, SESSION, type TestProxy } from "./fixture.ts";
 import { CLIENTS, testWithClients } from "./tools.ts";
@@ -184,6 +185,18 @@ test("calls are those of the caller's account, or of its address", async () => {
     before[0] + 1,
     before[1] + 3,
   ]);
+});
+
+test("behind a proxy of its own, callers are counted by the address that it names", async () => {
+  const used = async (from: string) =>
+    (await proxy.get(`${API}/usage`, { headers: { "x-forwarded-for": from } })).json.used;
+  const args = ["mcp", "--url", proxy.url, "--http", "0", "--trust-proxy", "1"];
+  const tools = await Serving.start(args);
+  const agent = await agentOf1x(tools.url, { "x-forwarded-for": "192.0.2.8, 192.0.2.9" });
+  expect((await agent.call("get_prices", {})).isError).toBe(false);
+  await agent.close();
+  expect(await tools.end()).toBe(0);
+  expect([await used("192.0.2.8"), await used("192.0.2.9")]).toEqual([0, 1]);
 });
 
 test("a key in a field where the API refuses one is refused here, too", async () => {

@@ -4,17 +4,24 @@ import { isIP, isIPv4 } from "node:net";
 /** Addresses that share one quota: an IPv4 address or an IPv6 /64 (`2001:db8:0:1::/64`). */
 export type AddressGroup = string;
 
+/** The group of the client's address. */
+export const clientAddress = (
+  peer: string | undefined,
+  forwardedFor: string | undefined,
+  trustedHops: number,
+): AddressGroup => addressGroup(wholeAddress(peer, forwardedFor, trustedHops));
+
 /**
  * The client's address. Without trusted proxies it is the socket's. Behind `trustedHops` proxies of
  * the operator it is the entry of X-Forwarded-For that the outermost of them wrote (number
  * `trustedHops` from the right). If the list is shorter or the entry is not an address, the last
  * trusted entry counts, never one that the caller could forge.
  */
-export function clientAddress(
+export function wholeAddress(
   peer: string | undefined,
   forwardedFor: string | undefined,
   trustedHops: number,
-): AddressGroup {
+): string {
   let client = peer ?? "";
   if (trustedHops > 0 && forwardedFor !== undefined) {
     const entries = forwardedFor.split(",");
@@ -24,7 +31,7 @@ export function clientAddress(
       client = address;
     }
   }
-  return addressGroup(client);
+  return client;
 }
 
 /** An IPv4 address itself (also from `::ffff:a.b.c.d`), the /64 of an IPv6 address, or `unknown`. */
