@@ -5,6 +5,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { InputError } from "../lib/errors.ts";
+import { requireKeyAddress } from "../lib/key-address.ts";
 import { counted } from "../lib/text.ts";
 import { readRemembered, requireSeen, writeRemembered } from "../snapshot/log/seen.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
@@ -44,6 +45,7 @@ export async function check(
   if (request.key !== null && !/^[\x21-\x7e]+$/.test(request.key)) {
     throw new InputError("--key: expected a key without spaces and characters beyond ASCII");
   }
+  if (request.key !== null) requireKeyAddress(target.base);
   const service = new Service(target.base, request.key);
   try {
     for (let tries = 1; ; tries += 1) {

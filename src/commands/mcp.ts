@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { setting } from "../lib/config.ts";
 import { InputError } from "../lib/errors.ts";
+import { requireKeyAddress } from "../lib/key-address.ts";
 import { printLine, printNotice } from "../lib/terminal.ts";
 import { examples } from "./every-command.ts";
 import { parsedBy } from "./option-values.ts";
@@ -28,7 +29,12 @@ export function mcpCommand(): Command {
     .addOption(
       setting("--url <url>", "the service, with its prefix", publicUrl).makeOptionMandatory(),
     )
-    .addOption(setting("--key <key>", "the API key to ask with, on standard input and output"))
+    .addOption(
+      setting(
+        "--key <key>",
+        "the API key to ask with, on standard input and output; sent over https or to this machine only",
+      ),
+    )
     .addOption(setting("--http <port>", "serve over HTTP at this port; 0: any free port", port))
     .addOption(setting("--host <address>", "address to listen on", host).default("127.0.0.1"))
     .addOption(
@@ -66,6 +72,7 @@ async function run(options: McpOptions): Promise<void> {
   // No header field can hold it.
   if (/[\r\n]/.test(key?.trim() ?? "")) throw new InputError("--key: expected one line");
   if (http === undefined) {
+    if (key !== undefined) requireKeyAddress(url);
     const { serveStdio } = await import("@modelcontextprotocol/server/stdio");
     const { apiAt } = await import("../mcp/api.ts");
     const { mcpServer } = await import("../mcp/tools.ts");

@@ -242,6 +242,27 @@ describe("a wrong request", () => {
     expect((error as Error).message).toMatch(words);
   });
 
+  test.each([
+    ["http://prices.example", false],
+    ["http://192.0.2.1:8080/market/", false],
+    ["http://[2001:db8::1]/", false],
+    ["http://127.evil.example/", false],
+    ["http://localhost.evil.example/", false],
+    ["http://0.0.0.0:9/", false],
+    ["http://127.0.0.1:9/", true],
+    ["http://127.1:9/", true],
+    ["http://[::1]:9/", true],
+    ["http://[::ffff:127.0.0.1]:9/", true],
+    ["http://localhost:9/", true],
+    ["https://127.0.0.1:9/", true],
+  ])("to %s a key may go: %s", async (url, mayGo) => {
+    const error = await failure({ url, key: "cbk_secret" });
+    expect(error).toBeInstanceOf(mayGo ? UnreachableError : InputError);
+    const refusal = /^--key: .*over https or to this machine only.*https address/;
+    if (!mayGo) expect((error as Error).message).toMatch(refusal);
+    expect((error as Error).message).not.toContain("cbk_");
+  });
+
   test("refusals of the service are named, and nothing quotes the key", async () => {
     for (const [path, key, words] of [
       ["/prices", "cbk_none", /answers 401 invalid_key/],

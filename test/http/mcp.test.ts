@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import { mcpHttpServer } from "../../src/mcp/http.ts";
 import { listen } from "../../src/proxy/http/server.ts";
-import { Serving } from "../program/program.ts";
+import { chipboard, Serving } from "../program/program.ts";
 import { agentOf1x, agentOfToday, agentOver, type Agent } from "../../tools/client/agents.ts";
 import { publishSession, startTestProxy, SESSION, type TestProxy } from "./fixture.ts";
 import { CLIENTS, testWithClients } from "./tools.ts";
@@ -218,6 +218,17 @@ test("a key of two lines, such as keys create prints, is refused and not shown",
     stdout: "",
     stderr: "error: --key: expected one line\n",
   });
+});
+
+test("a key goes over https or to this machine only", async () => {
+  const args = ["mcp", "--url", "http://prices.example"];
+  const { code, stdout, stderr } = await chipboard(args, { env: { CHIPBOARD_KEY: proxy.pro } });
+  expect([code, stdout]).toEqual([2, ""]);
+  expect(stderr).toMatch(/^error: --key: .*over https or to this machine only.*prices\.example/);
+  expect(stderr).not.toContain(proxy.pro);
+  expect((await chipboard(args)).code).toBe(0);
+  const secure = ["mcp", "--url", "https://prices.example"];
+  expect((await chipboard(secure, { env: { CHIPBOARD_KEY: proxy.pro } })).code).toBe(0);
 });
 
 describe("hostile requests", () => {
