@@ -134,7 +134,7 @@ const sized = (bytes: Uint8Array) => ({ bytes: bytes.length, sha256: sha256Hex(b
 /** Throws InputError if no reader would accept what is to be stored. */
 function requireFit(named: Partial<Parameters<typeof unfitIn>[0]>): void {
   const unfit = unfitIn({ files: [], ledger: [], inputs: [], ...named });
-  if (unfit !== null) throw new InputError(`No reader would accept the snapshot: ${unfit}`);
+  if (unfit !== null) throw new InputError(`The snapshot exceeds a size limit: ${unfit}`);
 }
 
 /** SHA256SUMS of each tier, by the digests of its files. */

@@ -7,13 +7,29 @@ import { promisify } from "node:util";
 import { constants, crc32, deflateRawSync, gunzip, gzip, inflateRaw } from "node:zlib";
 import { DamageError } from "../lib/errors.ts";
 import { sha256Hex } from "./digest.ts";
-import type { FileEntry } from "./manifest.ts";
 import type { ObjectPart } from "../store/object-store.ts";
 
 export interface Piece {
   /** The contract whose rows these are; null: no part of the file's entry. */
   readonly id: string | null;
   readonly bytes: Uint8Array;
+}
+
+/** Where a contract's rows begin in a file, as in its entry in the manifest. */
+interface PartEntry {
+  readonly id: string;
+  readonly at: number;
+  readonly gzip_at: number;
+  readonly sha256: string;
+}
+
+/** What a manifest says of a coded form and its file. */
+interface CodedFile {
+  readonly path: string;
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly gzip?: { readonly bytes: number } | undefined;
+  readonly parts?: readonly PartEntry[] | undefined;
 }
 
 const HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
@@ -37,10 +53,10 @@ const inflatePiece = promisify(inflateRaw);
 export function codedForm(pieces: Iterable<Piece>): {
   readonly bytes: Buffer;
   readonly plain: { readonly bytes: number; readonly sha256: string };
-  readonly parts: NonNullable<FileEntry["parts"]>;
+  readonly parts: PartEntry[];
 } {
   const codes: Buffer[] = [HEADER];
-  const parts: NonNullable<FileEntry["parts"]> = [];
+  const parts: PartEntry[] = [];
   const hash = createHash("sha256");
   let [crc, at, codedAt] = [0, 0, HEADER.length];
   const each = pieces[Symbol.iterator]();
@@ -87,7 +103,7 @@ export async function inflated(
 }
 
 /** Throws DamageError, which names `where`, unless this is the file's coded form, in its parts, too. */
-export async function requireForm(code: Buffer, file: FileEntry, where: string): Promise<void> {
+export async function requireForm(code: Buffer, file: CodedFile, where: string): Promise<void> {
   const plain = await inflated(code, file.bytes, where);
   if (sha256Hex(plain) !== file.sha256) {
     throw new DamageError(`${where} is damaged: what it inflates to has another SHA-256`);
@@ -111,12 +127,32 @@ export interface Part {
   readonly sha256: string;
 }
 
-export const partsOf = ({ bytes, gzip, parts = [] }: FileEntry): Part[] =>
+export const partsOf = ({ bytes, gzip, parts = [] }: CodedFile): Part[] =>
   parts.map(({ id, at, gzip_at: codedAt, sha256 }, place) => {
     const end = { at: bytes, gzip_at: (gzip?.bytes ?? 0) - TRAILER_BYTES };
     const next = parts[place + 1] ?? end;
     return { id, at, bytes: next.at - at, coded: { at: codedAt, end: next.gzip_at }, sha256 };
   });
+
+/**
+ * The first part that is no piece of the file, and what was expected; null: each is one. Parts that pass
+ * inflate together to no more than the file.
+ */
+export function unfitPart(file: CodedFile): string | null {
+  const { path, bytes, gzip } = file;
+  const ids = new Set<string>();
+  for (const { id, at, bytes: rowsBytes, coded: place } of partsOf(file)) {
+    const isPiece = rowsBytes > 0 && place.at >= HEADER.length && place.end > place.at;
+    if (!isPiece || ids.has(id)) {
+      return (
+        `part ${JSON.stringify(id)} of ${path} at ${at} (coded: ${place.at}), expected one part for each ` +
+        `contract, ascending, within ${bytes} bytes (coded: ${gzip?.bytes ?? 0})`
+      );
+    }
+    ids.add(id);
+  }
+  return null;
+}
 
 /** What comes before the first part, from its coded bytes alone. */
 export const inflatedHeader = (piece: Buffer, sizeBytes: number, where: string): Promise<Buffer> =>

@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { DamageError } from "../lib/errors.ts";
 import { perTier, TIER_NAMES } from "../market/tier.ts";
+import { partsOf, unfitPart } from "./coded.ts";
 import { sha256Hex } from "./digest.ts";
 import { judgementSchema } from "./judgement.ts";
 import { WHOLE_BYTES_MAX } from "../store/object-store.ts";
@@ -18,8 +19,9 @@ export const FORMAT = 3;
 /** The largest size of a manifest that is read: 50,000 files have less. */
 export const MANIFEST_BYTES_MAX = 32_000_000;
 
-/** The largest size of each kind of object that a manifest names: readers have one in memory as a whole. */
+/** The largest size of what a manifest names, and of each piece of it: readers have one in memory as a whole. */
 const BYTES_MAX: readonly (readonly [RegExp, number])[] = [
+  [/^the header of /, 64_000],
   [/^catalog\.json$/, 32_000_000],
   [/corrections\.json$/, 32_000_000],
   [/\/basket\.json$/, 32_000_000],
@@ -171,13 +173,29 @@ export function unfitIn({
   }
   const bare = files.find(({ stored, gzip }) => stored === "gzip" && gzip === undefined);
   if (bare !== undefined) return `${bare.path} as stored gzip-coded only, without its coded form`;
+  for (const file of files) {
+    const unfit = unfitPart(file);
+    if (unfit !== null) return unfit;
+  }
   const coded = files.flatMap(({ path, gzip }) => (gzip ? [{ path, bytes: gzip.bytes }] : []));
-  const named = [...files, ...coded, ...ledger.map(({ key, bytes }) => ({ path: key, bytes }))];
-  for (const { path, bytes } of named) {
+  const months = ledger.map(({ key, bytes }) => ({ path: key, bytes }));
+  for (const { path, bytes } of [...files, ...coded, ...files.flatMap(piecesOf), ...months]) {
     const [, bytesMax = 0] = BYTES_MAX.find(([kind]) => kind.test(path)) ?? [];
     if (bytes > bytesMax) return `${path} with ${bytes} bytes, expected ${bytesMax} or less`;
   }
   return null;
+}
+
+/** What readers inflate alone of a file with parts, as objects: its header, and each part. */
+function piecesOf(file: FileEntry): { readonly path: string; readonly bytes: number }[] {
+  const parts = partsOf(file);
+  return [
+    { path: `the header of ${file.path}`, bytes: parts[0]?.at ?? 0 },
+    ...parts.map(({ id, bytes }) => ({
+      path: `part ${JSON.stringify(id)} of ${file.path}`,
+      bytes,
+    })),
+  ];
 }
 
 /** Reads a manifest. Throws DamageError, naming `where`, if the bytes are not a manifest. */

@@ -66,7 +66,7 @@ test("a file that is larger than its readers accept: 2, it is named, and nothing
     2,
     [
       expect.stringMatching(
-        /^No reader would accept the snapshot: (?:\w+\/)?corrections\.json with 33\d{6} bytes, expected 32000000 or less$/,
+        /^The snapshot exceeds a size limit: (?:\w+\/)?corrections\.json with 33\d{6} bytes, expected 32000000 or less$/,
       ),
     ],
   ]);

@@ -5,6 +5,8 @@ import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createClock } from "../../src/lib/clock.ts";
+import { copyStore } from "../../src/desk/copy.ts";
+import { writeInputs } from "../../src/desk/inputs.ts";
 import { listPublications, type Listing } from "../../src/desk/list.ts";
 import { prune } from "../../src/desk/prune.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
@@ -220,6 +222,47 @@ test("a coded form that holds other bytes or more of them, and a part that is an
     expect(await damages(store, "head")).toEqual([expect.stringContaining(expected)]);
   }
 });
+
+test.each<readonly [string, (parts: Parts, bytes: number) => Parts]>([
+  ["beyond the end", (parts, bytes) => parts.map((part) => ({ ...part, at: part.at + bytes }))],
+  ["descending", (parts) => parts.toReversed()],
+  ["equal", (parts) => parts.flatMap((part) => [part, part])],
+])("no command reads a snapshot with parts %s", async (_name, lie) => {
+  const store = await copyOf(whole);
+  await changeHead(store, ({ files }) => ({
+    files: files.map((file) =>
+      file.path === "pro/levels.csv"
+        ? { ...file, parts: lie(file.parts as Parts, file.bytes) }
+        : file,
+    ),
+  }));
+  const before = await contentOf(store);
+  const said =
+    /manifest\.json names part "\w" of pro\/levels\.csv at \d+ .*, expected one part for/;
+  expect(await damages(store, "head")).toEqual([expect.stringMatching(said)]);
+  expect(await damages(store, null)).toEqual([expect.stringMatching(said)]);
+  expect(await tryPublish(store, NEXT)).toMatchObject({
+    code: 6,
+    said: [expect.stringMatching(said)],
+  });
+  for (const read of [
+    () => rollBack(store, "head", "x", CLOCK),
+    () => describeSnapshot(store, "head"),
+    () => writeInputs(store, "head", temporaryFolder()),
+    () => prune(store, 0, false, CLOCK),
+  ]) {
+    await expect(read()).rejects.toMatchObject({
+      exitCode: 6,
+      message: expect.stringMatching(said),
+    });
+  }
+  await expect(copyStore(store, new MemoryStore(), false, () => {})).rejects.toMatchObject({
+    exitCode: 6,
+    details: [expect.stringMatching(said)],
+  });
+  expect(await contentOf(store)).toEqual(before);
+});
+type Parts = NonNullable<FileEntry["parts"]>;
 
 describe("formats with different values", () => {
   test.each([

@@ -148,6 +148,19 @@ describe("a proxy that starts", () => {
     expect((await proxy.get("/readyz")).json).toMatchObject({ store: "ok", damaged: null });
   });
 
+  test("with parts beyond their files in the head's manifest serves the publication before", async () => {
+    const { store, clock } = await twoSessions();
+    await changeHead(store, ({ files }) => ({
+      files: files.map(({ parts, ...file }) => ({
+        ...file,
+        parts: parts?.map((part) => ({ ...part, at: part.at + file.bytes })),
+      })),
+    }));
+    proxy = await startTestProxy({ store, clock });
+    expect(await snapshotOf(proxy)).toBe("2026-11-21T00Z/r1");
+    expect((await proxy.get("/readyz")).json.store).toBe("damaged");
+  });
+
   test("with a damaged newest entry serves the one before, and reads no older entry twice", async () => {
     const { store, clock } = await twoSessions();
     await publishSession(store, clock, SESSION + 2);

@@ -1,9 +1,10 @@
 /** The gzip-coded form of files. Which one a caller gets is in test/http/semantics.test.ts. */
 import { constants, gunzipSync, gzipSync, inflateRawSync } from "node:zlib";
-import { expect, test } from "vitest";
-import { coded, codedForm, inflated, requireForm } from "../../src/snapshot/coded.ts";
+import { fc, test as property } from "@fast-check/vitest";
+import { describe, expect, test } from "vitest";
+import { coded, codedForm, inflated, partsOf, requireForm } from "../../src/snapshot/coded.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
-import type { FileEntry } from "../../src/snapshot/manifest.ts";
+import { unfitIn, type FileEntry } from "../../src/snapshot/manifest.ts";
 
 const rowsOf = (id: string): Buffer => Buffer.from(`${id},2026-11-21,1.25\r\n`.repeat(2_000));
 const HEADER = Buffer.from("contract_id,date,close_usd\r\n");
@@ -73,4 +74,76 @@ test("a form that is cut, is of other bytes or has other parts is refused", asyn
     const moved = entryOf(parts.with(1, changed));
     await expect(requireForm(code, moved, "x")).rejects.toThrow(/^x(?:, part | is damaged: part )/);
   }
+});
+
+describe("the parts of a manifest", () => {
+  const { bytes: code, parts } = codedForm(PIECES);
+  const honest: FileEntry = {
+    ...entryOf(parts),
+    gzip: { bytes: code.length, sha256: sha256Hex(code) },
+  };
+  const unfit = (changed: Partial<FileEntry>): string | null =>
+    unfitIn({ files: [{ ...honest, ...changed }], ledger: [], inputs: [] });
+  const [a, b, c] = parts as [Part, Part, Part];
+  type Part = (typeof parts)[number];
+
+  test("of a publisher are fit, also of a file without rows, and of one without a header", () => {
+    expect(unfit({})).toBeNull();
+    expect(unfit({ parts: [] })).toBeNull();
+    const { bytes, ...form } = codedForm(PIECES.slice(1));
+    const gzip = { bytes: bytes.length, sha256: sha256Hex(bytes) };
+    expect(unfit({ ...form.plain, parts: form.parts, gzip })).toBeNull();
+  });
+
+  const MANY = Array.from({ length: 5_000 }, (_, at) => ({ ...b, at: 100 + at, gzip_at: 60 + at }));
+  const large = { bytes: 400_000_000, gzip: { bytes: 400_000, sha256: honest.sha256 } };
+  test.each<[string, Partial<FileEntry>, string]>([
+    ["two that are equal", { parts: [a, b, b] }, 'part "beta"'],
+    ["an empty one", { parts: [a, { ...b, at: a.at }, c] }, 'part "alpha"'],
+    ["one without coded bytes", { parts: [a, { ...b, gzip_at: a.gzip_at }, c] }, 'part "alpha"'],
+    ["descending ones", { parts: [a, c, b] }, 'part "gamma"'],
+    ["descending coded ones", { parts: [a, { ...b, gzip_at: c.gzip_at + 1 }, c] }, 'part "beta"'],
+    ["one beyond the end", { parts: [a, b, { ...c, at: PLAIN.length + 1 }] }, 'part "gamma"'],
+    ["one at the end", { parts: [a, b, { ...c, at: PLAIN.length }] }, 'part "gamma"'],
+    ["one in the trailer", { parts: [a, b, { ...c, gzip_at: code.length - 8 }] }, 'part "gamma"'],
+    ["one in the header of gzip", { parts: [{ ...a, gzip_at: 9 }, b, c] }, 'part "alpha"'],
+    ["one beside many of the same contract", { parts: MANY }, 'part "beta"'],
+    ["of a file without a coded form", { gzip: undefined, stored: undefined }, 'part "gamma"'],
+    ["behind a large header", { ...large, parts: [{ ...a, at: 64_001 }] }, "the header"],
+    ["a large one", { ...large, parts: [{ ...a, at: 100 }] }, 'part "alpha"'],
+  ])("%s: unfit", (_what, changed, expected) => {
+    expect(unfit(changed)).toMatch(new RegExp(`^${expected}.* pro/history.csv .*expected `));
+  });
+
+  const places = (max: number) => fc.oneof(fc.nat(max), fc.nat(max), fc.nat(max), fc.maxSafeNat());
+  const lie = fc.record({
+    id: fc.constantFrom(..."abcdefgh"),
+    at: places(PLAIN.length + 100),
+    gzip_at: places(code.length),
+  });
+  property.prop([fc.array(lie, { maxLength: 4 }), fc.boolean()])(
+    "whatever is fit inflates to no more than the file, each byte once",
+    (lies, isSorted) => {
+      const ats = lies.map(({ at }) => at).toSorted((x, y) => x - y);
+      const codedAts = lies.map(({ gzip_at: at }) => at).toSorted((x, y) => x - y);
+      const told = lies.map((part, at) => ({
+        ...part,
+        sha256: honest.sha256,
+        ...(isSorted && { at: ats[at] as number, gzip_at: codedAts[at] as number }),
+      }));
+      const file = { ...honest, parts: told };
+      if (unfit({ parts: told }) !== null) return;
+      let [from, codedFrom] = [0, 10];
+      for (const part of partsOf(file)) {
+        expect(part.at).toBeGreaterThanOrEqual(from);
+        expect(part.coded.at).toBeGreaterThanOrEqual(codedFrom);
+        expect(part.bytes).toBeGreaterThan(0);
+        [from, codedFrom] = [part.at + part.bytes, part.coded.end];
+        expect(codedFrom).toBeGreaterThan(part.coded.at);
+      }
+      expect(from).toBeLessThanOrEqual(file.bytes);
+      expect(codedFrom).toBeLessThanOrEqual(code.length - 8);
+      expect(new Set(told.map(({ id }) => id)).size).toBe(told.length);
+    },
+  );
 });
