@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { clockFromEnvironment } from "../lib/config.ts";
 import { ChipboardError, InputError } from "../lib/errors.ts";
+import { PRIVATE_FILE_MODE } from "../lib/modes.ts";
 import { printJson, printLine, progressTo } from "../lib/terminal.ts";
 import { MAX_INPUT_MEGABYTES, MAX_INPUT_ROWS, MAX_ROW_CHARACTERS } from "../feed/text.ts";
 import { sessionAt } from "../market/session.ts";
@@ -161,7 +162,7 @@ async function openSummary(
 ): Promise<{ write(text: string): Promise<void>; close(): Promise<void> }> {
   const { open } = await import("node:fs/promises");
   try {
-    const file = await open(path, "a");
+    const file = await open(path, "a", PRIVATE_FILE_MODE);
     return {
       write: async (text) => {
         await file.truncate();

@@ -4,6 +4,7 @@ import { basename, join, resolve } from "node:path";
 import { readInput, unpacked } from "../ledger/kept-inputs.ts";
 import { atOnce } from "../lib/at-once.ts";
 import { InputError, reasonOf } from "../lib/errors.ts";
+import { PRIVATE_FILE_MODE, PRIVATE_FOLDER_MODE } from "../lib/modes.ts";
 import type { InputEntry } from "../snapshot/manifest.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { snapshotText } from "../store/paths.ts";
@@ -36,13 +37,14 @@ export async function writeInputs(
   // Without a slash at its end, the path of a link means the link.
   const path = resolve(folder);
   try {
-    await mkdir(path, { recursive: true });
+    await mkdir(path, { recursive: true, mode: PRIVATE_FOLDER_MODE });
     if (!(await lstat(path)).isDirectory()) throw new Error("it is a link");
     const there = await readdir(path);
     const taken = inputs.find(({ file }) => there.includes(file));
     if (taken !== undefined) throw new Error(`${taken.file} exists`);
     for (const [at, { file }] of inputs.entries()) {
-      await writeFile(join(path, file), unpacked(stored[at] as Buffer), { flag: "wx" });
+      const content = unpacked(stored[at] as Buffer);
+      await writeFile(join(path, file), content, { flag: "wx", mode: PRIVATE_FILE_MODE });
     }
   } catch (cause) {
     const message = `${where}: expected a folder for new files (${reasonOf(cause)})`;

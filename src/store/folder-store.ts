@@ -18,6 +18,7 @@ import { HOUR_MS } from "../lib/clock.ts";
 import { DamageError, errorCode, UnreachableError } from "../lib/errors.ts";
 import { byteStream } from "./byte-stream.ts";
 import { DirectorySync } from "../lib/directory-sync.ts";
+import { PRIVATE_FILE_MODE, PRIVATE_FOLDER_MODE } from "../lib/modes.ts";
 import { folderError } from "./folder-error.ts";
 import { openFile, type OpenFile } from "./folder-file.ts";
 import { isKey, isSegment, requireKey } from "./keys.ts";
@@ -170,7 +171,7 @@ export class FolderStore implements ObjectStore {
   /** Writes a hidden file whose content is durable, and returns its path. Leaves no file on failure. */
   async #writeTemporary(bytes: Uint8Array): Promise<string> {
     const path = join(this.#root, `${TEMPORARY}${randomUUID()}`);
-    const file = await this.#inFolder(this.#root, () => open(path, "wx"));
+    const file = await this.#inFolder(this.#root, () => open(path, "wx", PRIVATE_FILE_MODE));
     try {
       await file.writeFile(bytes);
       await file.sync();
@@ -290,7 +291,7 @@ async function makeFolders(folder: string): Promise<string[]> {
   for (let at = folder; !existsSync(at) && dirname(at) !== at; at = dirname(at))
     missing.unshift(at);
   for (const at of missing) {
-    await mkdir(at).catch((error: unknown) => {
+    await mkdir(at, PRIVATE_FOLDER_MODE).catch((error: unknown) => {
       // Another process creates folders, and removes those that are empty: then the caller tries again.
       if (!["EEXIST", "ENOENT"].includes(errorCode(error))) throw error;
     });

@@ -93,7 +93,7 @@ describe("containers", () => {
         .split(/^FROM /m)
         .at(-1) ?? "";
     expect(last).toContain("COPY deploy/backup deploy/run deploy/watched deploy/\n");
-    expect(last).toContain("RUN mkdir backup jobs snapshots state && chown node:node backup jobs");
+    expect(last).toContain("RUN install -d -m 0750 -o node -g node backup snapshots");
   });
 
   testWith("python3")("each service gets the options that it needs", () => {

@@ -51,25 +51,31 @@ describe("standard output that cannot be written", () => {
 describe("files", () => {
   // The script of a checkout (ts), and that of an installed package (js).
   test.each([
-    ["0000", "ts", ["-644", "d755"]],
-    ["0000", "js", ["-644", "d755"]],
-    ["0027", "ts", ["-640", "d750"]],
-  ])("umask %s, chipboard.%s: only the owner writes", async (umask, extension, expected) => {
+    ["0000", "ts", ["-640", "d750"]],
+    ["0000", "js", ["-640", "d750"]],
+    ["0077", "ts", ["-600", "d700"]],
+  ])("umask %s, chipboard.%s: the group reads at most", async (umask, extension, expected) => {
     const name = `${umask}-${extension}`;
     const script = `umask ${umask}
       chipboard() { "$NODE" ${BIN}.${extension} "$@"; }
       chipboard publish --catalog c.csv --quotes q.csv --store ${name}/store --summary ${name}-summary
+      chipboard snapshots copy ${name}/store ${name}/copies/copy
+      chipboard snapshots inputs --store ${name}/store --out ${name}/out/inputs
       chipboard accounts add acme --tier pro --state ${name}/state
+      chipboard state backup ${name}/state.sqlite --state ${name}/state
       chipboard keys create acme --state ${name}/state
       chipboard keys signing --out ${name}-key`;
     const env = { PATH: process.env["PATH"], NODE: process.execPath, CHIPBOARD_NOW: NOW };
     await promisify(execFile)("sh", ["-ec", script], { cwd: folder, env });
-    expect(modesBelow(`${name}/store`)).toEqual(expected);
+    for (const made of ["store", "copies", "out"]) {
+      expect([made, modesBelow(`${name}/${made}`)]).toEqual([made, expected]);
+    }
     expect(modesBelow(`${name}/state`)).toEqual(["-600", "d700"]);
     const mode = (file: string): string =>
       `-${(statSync(join(folder, file)).mode & 0o777).toString(8)}`;
-    expect([mode(`${name}-summary`), mode(`${name}-key.pub`)]).toEqual([expected[0], expected[0]]);
-    expect(mode(`${name}-key`)).toBe("-600");
+    expect(mode(`${name}-summary`)).toBe(expected[0]);
+    expect(mode(`${name}-key.pub`)).toBe(umask === "0077" ? "-600" : "-644");
+    expect([mode(`${name}-key`), mode(`${name}/state.sqlite`)]).toEqual(["-600", "-600"]);
   });
 });
 
