@@ -1,14 +1,14 @@
-/** `snapshots diff`: compares two snapshots as the Pro tier sees them. */
+/** `snapshots diff`: compares two snapshots as the fullest tier of each sees it. */
 import { correctionFields, parseCorrections, type Correction } from "../ledger/corrections.ts";
 import { changePct } from "../market/change.ts";
 import type { Contract } from "../market/contract.ts";
 import { microsOf } from "../market/decimal.ts";
 import { catalogFields, parseCatalog } from "../snapshot/catalog-file.ts";
 import { readSnapshotFile } from "../snapshot/stored-snapshot.ts";
-import { FULLEST } from "../market/tier.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES, snapshotText } from "../store/paths.ts";
 import {
+  fullestOf,
   readBoard,
   readIndex,
   recordsOfBoard,
@@ -90,7 +90,7 @@ interface Side {
 async function sideOf(store: ObjectStore, snapshot: FoundSnapshot): Promise<Side> {
   const { name, manifest } = snapshot;
   const [board, index, catalog, corrections] = await Promise.all([
-    readBoard(store, snapshot, FULLEST.name),
+    readBoard(store, snapshot, fullestOf(snapshot)),
     readIndex(store, snapshot),
     readSnapshotFile(store, name, manifest, FILES.catalog),
     readSnapshotFile(store, name, manifest, FILES.corrections),

@@ -4,10 +4,10 @@ import { byLargestChange } from "../market/change.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
 import type { Publication } from "../snapshot/log/entry.ts";
 import { sessionKey } from "../market/session.ts";
-import { FULLEST } from "../market/tier.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES, snapshotFileKey, snapshotFolder, snapshotText } from "../store/paths.ts";
 import {
+  fullestOf,
   readBoard,
   readIndex,
   readIndices,
@@ -48,7 +48,7 @@ export async function describeSnapshot(
 ): Promise<Description> {
   const found = await findSnapshot(store, reference);
   const [board, index, indices] = await Promise.all([
-    readBoard(store, found, FULLEST.name),
+    readBoard(store, found, fullestOf(found)),
     readIndex(store, found),
     readIndices(store, found),
   ]);

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES } from "../store/paths.ts";
-import { FULLEST, type TierName } from "../market/tier.ts";
+import { FULLEST, TIER_NAMES, type TierName } from "../market/tier.ts";
 import { DamageError } from "../lib/errors.ts";
 import { index, indices } from "../render/schemas.ts";
 import { readSnapshotFile } from "../snapshot/stored-snapshot.ts";
@@ -46,6 +46,10 @@ export type StoredIndices = z.infer<typeof indicesSchema>["indices"];
 /** What of a snapshot its files are read by. */
 export type Named = Pick<FoundSnapshot, "name" | "manifest">;
 
+/** The tier with the most data in the snapshot: one of an older program may lack tiers of this one. */
+export const fullestOf = ({ manifest: { tiers } }: Named): TierName =>
+  TIER_NAMES.findLast((name) => tiers[name] !== undefined) ?? FULLEST.name;
+
 /**
  * The tier's board, or null if the snapshot has none. Throws DamageError if it is missing, damaged
  * or unreadable.
@@ -57,16 +61,17 @@ export const readBoard = (
 ): Promise<StoredBoard | null> =>
   readPayload(store, snapshot, FILES.board(tier), boardSchema, digitsKept);
 
-/** The composite index of the fullest tier, or null; throws DamageError as readBoard does. */
+/** The composite index of the snapshot's fullest tier, or null; throws DamageError as readBoard does. */
 export const readIndex = (store: ObjectStore, snapshot: Named): Promise<StoredIndex | null> =>
-  readPayload(store, snapshot, FILES.index(FULLEST.name), indexSchema);
+  readPayload(store, snapshot, FILES.index(fullestOf(snapshot)), indexSchema);
 
-/** All indices of the fullest tier, or null; throws DamageError as readBoard does. */
+/** All indices of the snapshot's fullest tier, or null; throws DamageError as readBoard does. */
 export async function readIndices(
   store: ObjectStore,
   snapshot: Named,
 ): Promise<StoredIndices | null> {
-  const payload = await readPayload(store, snapshot, FILES.indices(FULLEST.name), indicesSchema);
+  const path = FILES.indices(fullestOf(snapshot));
+  const payload = await readPayload(store, snapshot, path, indicesSchema);
   return payload && payload.indices;
 }
 

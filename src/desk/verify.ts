@@ -234,11 +234,11 @@ class VerifyRun implements Verification {
     const roots = rootsOf(manifest);
     for (const tier of TIER_NAMES) {
       const where = this.#where(snapshotFileKey(name, FILES.sums(tier)));
-      const root = roots[tier];
+      const root = roots[tier] ?? null;
       if (root !== null && root !== sha256Hex(renderSums(tier, manifest.files))) {
         this.damages.push(`${where} does not list the files of the manifest`);
       }
-      if (publication !== null && publication.roots[tier] !== root) {
+      if (publication !== null && (publication.roots[tier] ?? null) !== root) {
         const entry = this.#where(publicationKey(publication.number));
         this.damages.push(`${where} is not the root of ${tier} in ${entry}`);
       }

@@ -64,10 +64,10 @@ export const logEntry = z.object({
       "The SHA-256 of the bytes of the entry before, with its signature; null: there is none.",
     ),
   roots: z
-    .object(perTier(() => digest.nullable()))
+    .object(perTier(() => digest.nullable().optional()))
     .optional()
     .describe(
-      "The SHA-256 of what /api/public/v1/sums answers to each tier; null: the snapshot has no sums.",
+      "The SHA-256 of what /api/public/v1/sums answers to each tier; null, or no member: the snapshot has no sums for the tier.",
     ),
   signature: z
     .string()

@@ -6,7 +6,14 @@ import { countLevels } from "../ledger/ledger.ts";
 import { encodeMonth, monthsOf } from "../ledger/months.ts";
 import { dateOf } from "../market/series.ts";
 import { dateText, sessionUtc } from "../market/session.ts";
-import { perTier, TIER_NAMES, TIERS, type PerTier, type TierName } from "../market/tier.ts";
+import {
+  FULLEST,
+  perTier,
+  TIER_NAMES,
+  TIERS,
+  type PerTier,
+  type TierName,
+} from "../market/tier.ts";
 import {
   countsOf,
   delistedOf,
@@ -155,8 +162,8 @@ export function manifestOf(
   content: Content,
   head: ManifestHead,
 ): Manifest {
-  const { pro } = rendering.views;
-  const { withoutLevel, ...counts } = countsOf(pro);
+  const view = rendering.views[FULLEST.name];
+  const { withoutLevel, ...counts } = countsOf(view);
   const past = ({ contract, level }: BoardRecord) => ({
     id: contract.id,
     session_utc: sessionUtc(level.session),
@@ -184,11 +191,11 @@ export function manifestOf(
       files: rendering.files.length,
       bytes: rendering.files.reduce((sum, { bytes }) => sum + bytes, 0),
     },
-    carried: recordsOf(pro)
+    carried: recordsOf(view)
       .filter((record) => record.carried)
       .map(past),
-    dropped: droppedOf(pro).map(past),
-    delisted: delistedOf(pro).map(past),
+    dropped: droppedOf(view).map(past),
+    delisted: delistedOf(view).map(past),
     corrected: head.corrected,
     judgements: content.judgements,
     tiers: perTier((name) => tierSummary(rendering.views[name])),

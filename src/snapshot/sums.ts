@@ -4,8 +4,9 @@
  * in the entry of the log.
  */
 import { DamageError } from "../lib/errors.ts";
-import { perTier, type PerTier } from "../market/tier.ts";
+import { TIER_NAMES } from "../market/tier.ts";
 import { FILES } from "../store/paths.ts";
+import type { Publication } from "./log/entry.ts";
 import type { FileEntry, Manifest } from "./manifest.ts";
 
 const LINE = /^([0-9a-f]{64}) {2}([^\n\\]+)$/;
@@ -43,8 +44,9 @@ export function parseSums(bytes: Uint8Array, where: string): ReadonlyMap<string,
   return sums;
 }
 
-/** The roots of a snapshot for its entry in the log: the SHA-256 of each tier's SHA256SUMS, or null. */
-export function rootsOf({ files }: Pick<Manifest, "files">): PerTier<string | null> {
+/** The roots of a snapshot for its entry in the log: of each tier that it has data for. */
+export function rootsOf({ files, tiers }: Pick<Manifest, "files" | "tiers">): Publication["roots"] {
   const byPath = new Map(files.map(({ path, sha256 }) => [path, sha256]));
-  return perTier((tier) => byPath.get(FILES.sums(tier)) ?? null);
+  const roots = TIER_NAMES.map((tier) => [tier, byPath.get(FILES.sums(tier)) ?? null] as const);
+  return Object.fromEntries(roots.filter(([tier, root]) => root !== null || tiers[tier]));
 }

@@ -1,7 +1,12 @@
 /** The log's format, chain and signatures, compared with what is computed here from the bytes alone. */
 import { createHash, verify } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { parseEntry, renderEntry, type StoredEntry } from "../../src/snapshot/log/entry.ts";
+import {
+  parseEntry,
+  renderEntry,
+  unsignedBytes,
+  type StoredEntry,
+} from "../../src/snapshot/log/entry.ts";
 import {
   requireTrusted,
   signedEntry,
@@ -109,7 +114,11 @@ describe("an entry", () => {
     ["no digest", "is not an entry", plain.replace("0001", "000g")],
     ["an unknown action", NEWER, plain.replace("publish", "archive")],
     ["an unknown member", NEWER, plain.replace("}\n", ',"more":1}\n')],
-    ["an unknown tier", NEWER, plain.replace('"pro"', '"gold":null,"pro"')],
+    [
+      "an unknown tier",
+      /newer chipboard: it has "roots.gold"$/,
+      plain.replace('"pro"', '"gold":null,"pro"'),
+    ],
     ["no previous", OLD, plain.replace('"previous":null,', "")],
     ["no roots", "is not an entry", plain.replace(/,"roots".*\}\}/, "}")],
     ["10 MB", "has 10000000 bytes, expected 60000 or less", " ".repeat(10_000_000)],
@@ -119,6 +128,15 @@ describe("an entry", () => {
     const read = (): unknown => parseEntry(Buffer.from(bytes), 1, "here");
     expect(read).toThrow(said);
     expect(read).toThrow(expect.objectContaining({ exitCode: 6 }));
+  });
+
+  test("of a program with fewer tiers lacks their roots, and is rendered as it was", () => {
+    const fewer = plain.replace(',"starter":null', "");
+    const { entry: read } = parseEntry(Buffer.from(fewer), 1, "here");
+    expect(read).toMatchObject({ roots: { free: null, pro: null } });
+    expect(String(renderEntry(read))).toBe(fewer);
+    const resigned = signedEntry(read, signedBy(SIGNER));
+    expect(String(unsignedBytes(resigned, parseEntry(resigned, 1, "here").signature))).toBe(fewer);
   });
 
   test("but the first has a previous", () => {

@@ -38,8 +38,11 @@ const publicationSchema = z.strictObject({
   /** How many corrections it brought. */
   corrections: z.int().nonnegative(),
   previous,
-  /** The SHA-256 of each tier's SHA256SUMS; null: the snapshot has none. */
-  roots: z.strictObject(perTier(() => sha256Field.nullable())),
+  /**
+   * The SHA-256 of each tier's SHA256SUMS; null: the snapshot has none. A tier without a root: the snapshot
+   * has no data for it, because the program that published it had fewer tiers.
+   */
+  roots: z.strictObject(perTier(() => sha256Field.nullable().optional())),
 });
 
 /** "From `at` on, the snapshot `session`/r`revision` is the head." */
@@ -140,7 +143,8 @@ function entryIn(unsigned: Buffer, where: string): Entry {
   if (found.success) return found.data;
   const unknown = found.error.issues.find(({ code }) => code === "unrecognized_keys");
   if (unknown?.code === "unrecognized_keys" && !unknown.keys.includes("signature")) {
-    throw newer(where, `it has ${unknown.keys.map((key) => JSON.stringify(key)).join(", ")}`);
+    const members = unknown.keys.map((key) => JSON.stringify([...unknown.path, key].join(".")));
+    throw newer(where, `it has ${members.join(", ")}`);
   }
   throw damage(found.error);
 }
