@@ -12,7 +12,15 @@ import { isPublication, takenIn } from "../snapshot/log/entry.ts";
 import type { Publication, StoredEntry } from "../snapshot/log/entry.ts";
 import { objectsOf, readManifest, readVerified } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import { FILES, INPUTS, snapshotFileKey, snapshotText, TAKEN } from "../store/paths.ts";
+import {
+  FILES,
+  INPUTS,
+  parseClaimKey,
+  parseInputKey,
+  snapshotFileKey,
+  snapshotText,
+  TAKEN,
+} from "../store/paths.ts";
 
 /** Tells how far the copy is. */
 export type CopyProgress = (stage: string, done: number, total: number) => void;
@@ -50,7 +58,10 @@ export async function needsOf(
   const manifests: Needed[] = [];
   const names = new Set<string>();
   const damages: string[] = [];
-  const inputs = new Set(all ? await keysBelow(store, INPUTS) : []);
+  // Others may write to the store: what no run names so is not copied.
+  const keptIn = async (prefix: string, parse: (key: string) => unknown): Promise<string[]> =>
+    all ? (await keysBelow(store, prefix)).filter((key) => parse(key) !== null) : [];
+  const inputs = new Set(await keptIn(INPUTS, parseInputKey));
   const entries = [...publicationsOf(log).values()];
   let read = 0;
   await atOnce(entries, async (entry) => {
@@ -74,7 +85,7 @@ export async function needsOf(
       files.set(key, { key, sha256: sha256Hex(stored), bytesMax: stored.length });
     }),
   );
-  await atOnce(all ? await keysBelow(store, TAKEN) : [], async (key) => {
+  await atOnce(await keptIn(TAKEN, parseClaimKey), async (key) => {
     const bytes = await store.get(key, CLAIM_BYTES_MAX);
     if (bytes === null) return;
     manifests.push({ key, sha256: sha256Hex(bytes), bytesMax: CLAIM_BYTES_MAX });

@@ -339,6 +339,35 @@ describe("a damaged source: 6, the damage is named, and the target's log stays",
     expect(damages).toEqual(details);
   });
 
+  test("what no run of the program names so is not copied", async () => {
+    const from = await shortHistory();
+    const digest = "0".repeat(64);
+    for (const key of [
+      "taken/x",
+      "taken/.json",
+      "taken/2026-11-22T00Z/r1.json.sh",
+      "taken/2026-11-22T00Z/r01.json",
+      "taken/2026-11-22T01Z/r1.json",
+      "taken/2026-11-22T00Z/r1/r1.json",
+      "taken/deep/2026-11-22T00Z/r1.json",
+      "inputs/x.gz",
+      `inputs/${digest}.gz`,
+      `inputs/${digest}-1/x.gz`,
+      `ledger/2026-11-${digest}-9.ndjson`,
+      "ledger/x",
+      "claims/2026-11-22T00Z/r1.json",
+      "sessions/2026-11-22T00Z/r1/pro/board.json",
+      `${HEAD}/pro/more.json`,
+      "publications/x.json",
+      "more/x",
+    ]) {
+      await from.create(key, Buffer.from("x")).catch(() => "no key");
+    }
+    const to = new MemoryStore();
+    await copied(from, to);
+    expect(await keysOf(to)).toEqual(await keysOf(await shortHistory()));
+  });
+
   test("a link in the place of a file or a folder: nothing behind it is copied", async () => {
     const paths = ["pro/board.json", "manifest.json"].map((path) => `${HEAD}/${path}`);
     for (const path of [...paths, "ledger", "inputs"]) {
