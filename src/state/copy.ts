@@ -3,9 +3,10 @@
  * addresses are hashed with, and the newest entry of the log that proxies have accepted. The target gets
  * everything in one atomic step, or nothing.
  */
-import { link, mkdtemp, rm } from "node:fs/promises";
+import { link, lstat, mkdtemp, readdir, rm } from "node:fs/promises";
 import { existsSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
+import { HOUR_MS } from "../lib/clock.ts";
 import { DirectorySync } from "../lib/directory-sync.ts";
 import { ConflictError, DamageError, errorCode, InputError, reasonOf } from "../lib/errors.ts";
 import { counted, redactedUrl } from "../lib/text.ts";
@@ -42,10 +43,16 @@ export async function copyState(from: string, to: string, nowMs: number): Promis
   return sizeOf(wanted);
 }
 
+/** A backup is made in a folder beside it, whose name ends with this and six random characters. */
+const UNFINISHED = ".unfinished-";
+const UNFINISHED_END = /\.unfinished-[A-Za-z0-9]{6}$/;
+/** No backup takes so long. */
+const STALE_MS = HOUR_MS;
+
 /**
  * Copies the state at `from` into the new file `path`, which only its owner can read. The file appears
- * when it is whole. Throws ConflictError if the path exists, InputError if it cannot be written, and
- * what `copyState` throws.
+ * when it is whole. What a killed backup left beside it is removed after an hour. Throws ConflictError if
+ * the path exists, InputError if it cannot be written, and what `copyState` throws.
  */
 export async function backUpState(from: string, path: string, nowMs: number): Promise<StateSize> {
   const exists = new ConflictError(
@@ -57,8 +64,9 @@ export async function backUpState(from: string, path: string, nowMs: number): Pr
     throw new InputError(`Backup ${JSON.stringify(path)} cannot be written: ${reasonOf(error)}`);
   };
   const { makePortable, stateFilePath } = await import("./sqlite/file.ts");
-  const folder = await mkdtemp(`${path}.`).catch(fail);
+  const folder = await mkdtemp(path + UNFINISHED).catch(fail);
   try {
+    await sweep(folder, stateFilePath).catch(() => {});
     const copy = await copyState(from, folder, nowMs);
     makePortable(stateFilePath(folder));
     await link(stateFilePath(folder), path).catch(fail);
@@ -67,6 +75,26 @@ export async function backUpState(from: string, path: string, nowMs: number): Pr
   } finally {
     await rm(folder, { recursive: true });
   }
+}
+
+/** Removes what killed backups left beside `fresh`, a new folder, which tells the file system's own time. */
+async function sweep(fresh: string, stateFilePath: (folder: string) => string): Promise<void> {
+  const beside = dirname(fresh);
+  const { mtimeMs: now } = await lstat(fresh);
+  for (const entry of await readdir(beside, { withFileTypes: true })) {
+    if (!entry.isDirectory() || !UNFINISHED_END.test(entry.name)) continue;
+    const folder = join(beside, entry.name);
+    // Another backup may remove it at the same time, or another user may own it. It does no harm.
+    await removeStale(folder, stateFilePath(folder), now).catch(() => {});
+  }
+}
+
+/** Removes the folder if it has nothing but a state's file, with those of SQLite, and all is old. */
+async function removeStale(folder: string, file: string, now: number): Promise<void> {
+  const paths = (await readdir(folder)).map((name) => join(folder, name));
+  if (!paths.every((path) => path.startsWith(file))) return;
+  const all = await Promise.all([folder, ...paths].map((path) => lstat(path)));
+  if (all.every(({ mtimeMs }) => mtimeMs < now - STALE_MS)) await rm(folder, { recursive: true });
 }
 
 /** `3 accounts, 5 keys and 12 counts`; links are named if there are any. */

@@ -9,7 +9,7 @@ const pass = (): void => {
   left -= 1;
 };
 
-for (const name of ["mkdir", "mkdtemp", "writeFile", "rename", "rm"] as const) {
+for (const name of ["mkdir", "mkdtemp", "writeFile", "link", "rename", "rm"] as const) {
   const call = fs[name] as (...args: unknown[]) => Promise<unknown>;
   Object.assign(fs, {
     async [name](...args: unknown[]) {
