@@ -19,6 +19,7 @@ import {
 } from "./option-values.ts";
 import { signKeyOption, verifyKeyOption, type LogKeyOptions } from "./signing-options.ts";
 import { storeOptions, type StoreOptions } from "./store-options.ts";
+import { maxGapOption } from "./time-options.ts";
 
 export interface PublishOptions extends StoreOptions, LogKeyOptions, JsonOption {
   readonly catalog?: string;
@@ -132,11 +133,7 @@ export const publishOptions = (): Readonly<Record<string, Option[]>> => ({
       "unchanged: refuse levels that have not moved for more sessions",
       wholeNumber("expected a whole number of sessions, 0 to 99999", 0, 99_999),
     ).default(USUAL_LIMITS.maxUnchangedSessions),
-    setting(
-      "--max-gap <sessions>",
-      "gap: refuse a session that is more sessions after the head",
-      wholeNumber("expected a whole number of sessions, 1 to 99999", 1, 99_999),
-    ).default(USUAL_LIMITS.maxGapSessions),
+    maxGapOption(),
     setting(
       "--max-carry-days <days>",
       "how long a contract keeps its level without a new one",

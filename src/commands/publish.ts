@@ -19,6 +19,7 @@ import {
 } from "./publish-options.ts";
 import { logKeysFrom } from "./signing-options.ts";
 import { storeFromOptions } from "./store-options.ts";
+import { timeGatesFrom } from "./time-options.ts";
 
 const INPUT_HELP = `
 Inputs are CSV, JSON (an array of objects) or NDJSON, in UTF-8. An input has at most
@@ -90,7 +91,10 @@ async function runOf(options: PublishOptions, command: Command): Promise<Run> {
     requireNoInput(command);
     const { rerender } = await import("../publish/rerender.ts");
     const reason = options.rerender;
-    return (store, progress) => rerender(reason, release, store, clock, progress);
+    const { maxGap } = options;
+    const accept = isNamed(command, "accept") ? (options.accept ?? []) : [];
+    const again = { ...release, timeGates: timeGatesFrom({ accept, maxGap }) };
+    return (store, progress) => rerender(reason, again, store, clock, progress);
   }
   const { sourceOf } = await import("../feed/source.ts");
   const { publish } = await import("../publish/publish.ts");
@@ -137,7 +141,6 @@ const OF_INPUT = [
   "ignoreUnknown",
   "round",
   "wait",
-  "accept",
 ];
 
 /**
@@ -147,14 +150,16 @@ const OF_INPUT = [
 function requireNoInput(command: Command): void {
   const named = command.options.filter(
     (option) =>
-      OF_INPUT.includes(option.attributeName()) &&
-      command.getOptionValueSource(option.attributeName()) === "cli",
+      OF_INPUT.includes(option.attributeName()) && isNamed(command, option.attributeName()),
   );
   if (named.length === 0) return;
   throw new InputError(
     `--rerender takes everything from the head: leave out ${named.map(({ long }) => long).join(", ")}`,
   );
 }
+
+const isNamed = (command: Command, attribute: string): boolean =>
+  command.getOptionValueSource(attribute) === "cli";
 
 /** Opens the file of the summary before the publish, so that a wrong path fails early. */
 async function openSummary(

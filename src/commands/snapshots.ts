@@ -19,11 +19,14 @@ import {
 } from "./signing-options.ts";
 import { lineOfText, wholeNumber } from "./option-values.ts";
 import { s3Options, storeFromOptions, storeOptions, type StoreOptions } from "./store-options.ts";
+import { timeGatesFrom, timeOptions, type TimeOptions } from "./time-options.ts";
 
 type SnapshotOptions = StoreOptions & JsonOption;
 type VerifyOptions = SnapshotOptions & VerifyKeyOptions & RememberOption & { all?: true };
-type RollbackOptions = SnapshotOptions & LogKeyOptions & { reason: string };
-type PruneOptions = SnapshotOptions & LogKeyOptions & { keepDays: number; dryRun?: true };
+type RollbackOptions = SnapshotOptions & LogKeyOptions & TimeOptions & { reason: string };
+type PruneOptions = SnapshotOptions &
+  LogKeyOptions &
+  TimeOptions & { keepDays: number; dryRun?: true };
 
 const REFERENCES = `
 To name a snapshot, write head, head~1 (the publication before), a session (2026-11-21T00Z: its
@@ -146,7 +149,7 @@ function inputsCommand(): Command {
 }
 
 function rollbackCommand(): Command {
-  return desk("rollback", "make an older snapshot the head again")
+  return withOptions(desk("rollback", "make an older snapshot the head again"), timeOptions())
     .argument("<snapshot>", "the snapshot")
     .addOption(
       setting(
@@ -157,12 +160,19 @@ function rollbackCommand(): Command {
     )
     .addOption(signKeyOption())
     .addOption(verifyKeyOption("go on only from a log that one of these public keys has signed"))
-    .addHelpText("after", references('snapshots rollback head~1 --reason "wrong feed"'))
+    .addHelpText(
+      "after",
+      references(
+        'snapshots rollback head~1 --reason "wrong feed"',
+        'snapshots rollback head~1 --reason "wrong feed" --accept gap',
+      ),
+    )
     .action(async (reference: string, options: RollbackOptions) => {
       const { rollBack } = await import("../desk/rollback.ts");
+      const gates = timeGatesFrom(options);
       const keys = await logKeysFrom(options);
       const back = (store: ObjectStore) =>
-        rollBack(store, reference, options.reason, clockFromEnvironment(), keys);
+        rollBack(store, reference, options.reason, clockFromEnvironment(), keys, gates);
       await onStore(options, back, (words, done) => words.printRollback(done));
     });
 }
@@ -173,7 +183,10 @@ Prune no copy of another store: it takes no more copies then. Prune the other on
 `;
 
 function pruneCommand(): Command {
-  return desk("prune", "remove old snapshots and leftovers of crashed runs")
+  return withOptions(
+    desk("prune", "remove old snapshots and leftovers of crashed runs"),
+    timeOptions(),
+  )
     .addOption(
       setting(
         "--keep-days <days>",
@@ -189,6 +202,7 @@ function pruneCommand(): Command {
       const { prune } = await import("../desk/prune.ts");
       const { requireNoCopy } = await import("../desk/reference.ts");
       const { warnOfDepths } = await import("../desk/words.ts");
+      const gates = timeGatesFrom(options);
       const keys = await logKeysFrom(options);
       warnOfDepths(options.keepDays, clockFromEnvironment().now());
       const { keepDays, dryRun = false } = options;
@@ -197,7 +211,7 @@ function pruneCommand(): Command {
         if (resolve(original.store) !== resolve(options.store)) {
           await withStore(original, (other) => requireNoCopy(store, other));
         }
-        return prune(store, keepDays, dryRun, clockFromEnvironment(), keys);
+        return prune(store, keepDays, dryRun, clockFromEnvironment(), keys, gates);
       };
       await onStore(options, pruneOwn, (words, pruning) => words.printPruning(pruning));
     });

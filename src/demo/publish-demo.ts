@@ -21,13 +21,7 @@ const CONSECUTIVE_SESSIONS = 4;
 /** How long after its start a session is published. */
 const PUBLISHED_AFTER_MS = 5 * 60_000;
 
-const GATES = {
-  ...USUAL_LIMITS,
-  // A demonstration may rest for long.
-  maxGapSessions: 99_999,
-  acceptMoves: false,
-  allowSparse: false,
-} as const;
+const GATES = { ...USUAL_LIMITS, acceptMoves: false, allowSparse: false } as const;
 
 /**
  * Publishes the sessions after the store's head up to the current one, each when it is asked for, as if its
@@ -54,6 +48,7 @@ export async function* publishDemo(
     yield head.session;
   }
   const current = sessionAt(clock.now());
+  let last = head?.session ?? null;
   let from = head === null ? DEMO_FIRST_SESSION : head.session + 1;
   let session = Math.max(from, current - CONSECUTIVE_SESSIONS + 1);
   const misprint = readDemoEvents().find(({ what }) => what === "misprint");
@@ -62,6 +57,8 @@ export async function* publishDemo(
     const dueMs = sessionStartMs(session) + PUBLISHED_AFTER_MS;
     // Publication 2 has the misprint. Publication 3 gives the session before again, as it should have been.
     const corrects = number === 3;
+    // A demonstration may rest for long.
+    const isGap = last !== null && session - last > GATES.maxGapSessions;
     const rows = demoHistory(
       corrects ? from - 1 : from,
       session,
@@ -76,13 +73,14 @@ export async function* publishDemo(
         attribution: DEMO_NOTICE,
         revise: corrects ? (misprint?.text ?? null) : null,
         dryRun: false,
-        gates: GATES,
+        gates: { ...GATES, accept: isGap ? [{ gate: "gap", ids: null }] : [] },
       },
       store,
       { now: () => Math.min(clock.now(), dueMs) },
       (stage, done, total) => progress(`${sessionKey(session)} ${stage}`, done, total),
     );
     yield session;
+    last = session;
     from = session + 1;
   }
 }

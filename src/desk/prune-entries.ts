@@ -2,9 +2,10 @@
 import { appendEntry } from "../snapshot/log/append.ts";
 import { ENTRY_BYTES_MAX, type PruneEntry, type StoredEntry } from "../snapshot/log/entry.ts";
 import type { LogKeys } from "../snapshot/log/sign.ts";
+import type { TimeGates } from "../snapshot/log/time-gates.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 
-type Names = Pick<PruneEntry, "snapshots" | "parts">;
+export type Names = Pick<PruneEntry, "snapshots" | "parts">;
 
 /** Appends the entries after `newest`. Returns how many, or null if another run appended first. */
 export async function appendPrunes(
@@ -12,12 +13,13 @@ export async function appendPrunes(
   newest: StoredEntry | null,
   names: Names,
   nowMs: number,
+  gates: TimeGates,
   keys: LogKeys,
 ): Promise<number | null> {
   const entries = entriesOf(names);
   let last = newest;
   for (const entry of entries) {
-    last = await appendEntry(store, { action: "prune", ...entry }, last, nowMs, keys);
+    last = await appendEntry(store, { action: "prune", ...entry }, last, nowMs, gates, keys);
     if (last === null) return null;
   }
   return entries.length;

@@ -25,6 +25,7 @@ import {
   type LogKeys,
   type Signing,
 } from "../snapshot/log/sign.ts";
+import { passTimeGates, USUAL_TIME_GATES, type TimeGates } from "../snapshot/log/time-gates.ts";
 import { readLog } from "../snapshot/log/walk.ts";
 import { readManifest, readStoredManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore, StoredObject } from "../store/object-store.ts";
@@ -40,7 +41,7 @@ import {
   snapshotText,
   type SnapshotName,
 } from "../store/paths.ts";
-import { appendPrunes } from "./prune-entries.ts";
+import { appendPrunes, type Names } from "./prune-entries.ts";
 import { isPruned, requireEmpty } from "./reference.ts";
 
 const YOUNG_MS = HOUR_MS;
@@ -66,7 +67,8 @@ export interface Pruning {
 /**
  * Removes what need not be kept; with `dryRun` it only reports it. Throws DamageError and removes
  * nothing if the log or the manifest of a kept snapshot cannot be read, or if none of the keys to
- * verify with signed the log. Throws ConflictError if other runs keep appending to the log.
+ * verify with signed the log. Throws ConflictError if other runs keep appending to the log, and RefusedError
+ * or InputError if it would append and does not pass the gates on the time.
  */
 export async function prune(
   store: ObjectStore,
@@ -74,12 +76,17 @@ export async function prune(
   dryRun: boolean,
   clock: Clock,
   keys: LogKeys = NO_KEYS,
+  gates: TimeGates = USUAL_TIME_GATES,
 ): Promise<Pruning> {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     const found = await survey(store, keepDays, clock.now());
     await requireTrusted(store, found.newest, keys);
+    const nowMs = clock.now();
+    const names = unnamed(found);
+    const appends = names.snapshots.length + names.parts.length > 0;
+    if (appends) passTimeGates(store, found.newest, nowMs, gates);
     if (dryRun) return { dry_run: true, ...pruningOf(found), signature: null };
-    const appended = await announce(store, found, clock.now(), keys);
+    const appended = appends ? await announce(store, found, names, nowMs, gates, keys) : 0;
     if (appended === null) continue;
     await remove(store, found);
     const signature = appended > 0 ? signingOf(keys, "signed") : null;
@@ -156,25 +163,30 @@ async function survey(store: ObjectStore, keepDays: number, nowMs: number): Prom
   };
 }
 
+/** What goes and no earlier prune named. */
+const unnamed = ({ doomed, doomedParts, taken }: Survey): Names => ({
+  snapshots: doomed.map(({ name }) => snapshotText(name)).filter((text) => !taken.has(text)),
+  parts: doomedParts.map(({ key }) => key).filter((key) => !taken.has(key)),
+});
+
 /**
- * Appends entries that name what goes and that no earlier prune named. Returns how many, or null if
- * another run appended first: the survey must then be repeated.
+ * Appends entries with the names. Returns how many, or null if another run appended first: the survey must
+ * then be repeated.
  */
 async function announce(
   store: ObjectStore,
-  found: Survey,
+  { doomed, newest, published, taken }: Survey,
+  names: Names,
   nowMs: number,
+  gates: TimeGates,
   keys: LogKeys,
 ): Promise<number | null> {
-  const fresh = found.doomed.filter(({ name }) => !found.taken.has(snapshotText(name)));
-  const parts = found.doomedParts.map(({ key }) => key).filter((key) => !found.taken.has(key));
-  if (fresh.length + parts.length === 0) return 0;
   await store.prove();
-  for (const { name } of fresh) {
-    if (!found.published.has(snapshotText(name))) await keepTaken(store, name);
+  for (const { name } of doomed) {
+    const text = snapshotText(name);
+    if (!taken.has(text) && !published.has(text)) await keepTaken(store, name);
   }
-  const snapshots = fresh.map(({ name }) => snapshotText(name));
-  return appendPrunes(store, found.newest, { snapshots, parts }, nowMs, keys);
+  return appendPrunes(store, newest, names, nowMs, gates, keys);
 }
 
 /** Removes what entries of the log name. */

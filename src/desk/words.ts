@@ -162,13 +162,17 @@ export function printVerification(found: Omit<Verification, "newest">, memory?: 
 }
 
 export function printRollback(done: Rollback): void {
-  const { outcome, snapshot, publication, before, signature } = done;
+  const { outcome, snapshot, publication, before, withdrawn, not_begun, signature } = done;
   if (outcome === "unchanged") {
     return printLine(`Nothing to do: ${snapshot} is the head`);
   }
   printLine(`Rolled back from ${before} to ${snapshot}, publication ${publication}`);
   if (signature !== null) printLine(`Signed by ${signature.fingerprint}`);
   printLine(`Proxies follow at their next poll; the next publish builds on ${snapshot}.`);
+  if (withdrawn.length > 0) {
+    printLine(`To publish a withdrawn session again, give --revise: ${joined(withdrawn)}`);
+  }
+  if (not_begun.length > 0) printLine(`Not begun yet by the clock: ${joined(not_begun)}`);
 }
 
 /** `snapshots prune`. */

@@ -3,7 +3,7 @@
  * refused: a cut within the digits of a level would give another valid level.
  */
 import { once } from "node:events";
-import { request as httpRequest, type IncomingMessage } from "node:http";
+import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { addAbortSignal, pipeline, type Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
@@ -12,15 +12,20 @@ const TIMEOUT_MS = 60_000;
 const MAX_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
+interface Answer {
+  /** Unpacked if it is gzip. Reading it fails if it ends early. */
+  readonly body: Readable;
+  readonly headers: IncomingHttpHeaders;
+}
+
 /**
- * Resolves with the body of a 200 answer, unpacked if it is gzip. Reading the body fails if it ends
- * early. Follows redirects within the origin. Rejects with an Error whose message quotes nothing of
- * a body.
+ * Resolves with a 200 answer. Follows redirects within the origin. Rejects with an Error whose message
+ * quotes nothing of a body.
  */
 export async function download(
   url: URL,
   headers: Readonly<Record<string, string>>,
-): Promise<Readable> {
+): Promise<Answer> {
   const options = {
     headers: { ...headers, "accept-encoding": "gzip" },
     signal: AbortSignal.timeout(TIMEOUT_MS),
@@ -28,10 +33,10 @@ export async function download(
   let at = url;
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
     const response = addAbortSignal(options.signal, await answerOf(at, options));
-    const { statusCode = 0 } = response;
-    if (statusCode === 200) return bodyOf(response);
+    const { statusCode = 0, headers: answered } = response;
+    if (statusCode === 200) return { body: bodyOf(response), headers: answered };
     response.destroy();
-    const { location } = response.headers;
+    const { location } = answered;
     if (!REDIRECTS.has(statusCode) || location === undefined) {
       throw new Error(`the server answered ${statusCode}, expected 200`);
     }

@@ -3,6 +3,7 @@ import type { Contract } from "../market/contract.ts";
 import { microsOf, type Micros } from "../market/decimal.ts";
 import type { Series } from "../market/series.ts";
 import type { Session } from "../market/session.ts";
+import { USUAL_TIME_GATES, type TimeFinding } from "../snapshot/log/time-gates.ts";
 import type { GivenLevels } from "./given-levels.ts";
 
 export interface GateLimits {
@@ -12,7 +13,7 @@ export interface GateLimits {
   readonly minCoverageMicros: Micros;
   /** How many sessions may pass since a level moved. */
   readonly maxUnchangedSessions: number;
-  /** How many sessions the run's may be after the head's. */
+  /** How many sessions the run's may be after the head's, and the clock away from the newest entry. */
   readonly maxGapSessions: number;
   /** The carry limit of contracts that have none of their own, in days. */
   readonly maxCarryDays: number;
@@ -23,7 +24,7 @@ export const USUAL_LIMITS: GateLimits = {
   maxMoveMicros: 50_000_000,
   minCoverageMicros: 80_000_000,
   maxUnchangedSessions: 8,
-  maxGapSessions: 14,
+  maxGapSessions: USUAL_TIME_GATES.maxGapSessions,
   maxCarryDays: 45,
 };
 
@@ -51,6 +52,8 @@ export interface GateInput {
   /** The ids of contracts whose series changed in this run. */
   readonly touched: readonly string[];
   readonly given: GivenLevels;
+  /** What the gates on the time find. */
+  readonly time: readonly TimeFinding[];
 }
 
 /** One refusal. */

@@ -92,13 +92,16 @@ export function unmovedTooLong(input: GateInput, { maxUnchangedSessions }: GateL
   return [{ contract: null, measured, limit, text }];
 }
 
-/** The session is further after the head than the limit: a wrong clock skips those between. */
+/**
+ * The session is further after the head than the limit, or else the clock is further from the log: a wrong clock
+ * skips the sessions between.
+ */
 export function tooFarAhead(
-  { session, head }: GateInput,
+  { session, head, time }: GateInput,
   { maxGapSessions }: GateLimits,
 ): Finding[] {
   const measured = session - (head?.session ?? session);
-  if (head === null || measured <= maxGapSessions) return [];
+  if (head === null || measured <= maxGapSessions) return time.filter(({ gate }) => gate === "gap");
   const text =
     `${sessionKey(session)} is ${measured} sessions after the head, ${sessionKey(head.session)}, ` +
     `expected at most ${maxGapSessions}: the clock or --session may be wrong`;

@@ -3,6 +3,7 @@
  * and how to let exactly these through.
  */
 import { InputError } from "../lib/errors.ts";
+import { TIME_GATES, type TimeGateName, type TimeGates } from "../snapshot/log/time-gates.ts";
 import { quoted } from "./complaints.ts";
 import type { Finding, GateInput, GateLimits } from "./finding.ts";
 import { changedFreeSlice, termsWithoutBreak, missingContracts } from "./gate-catalog.ts";
@@ -42,7 +43,12 @@ const GATES = {
       "If the catalog is cut short, give the whole one. If a contract has another id, name the former one in formerly. To delist one, keep its row and fill in delisted_on.",
   },
   free: { find: changedFreeSlice, ifRight: "If callers without a key are to see this" },
-  gap: { find: tooFarAhead, isWhole: true, ifRight: "If the clock is right" },
+  gap: { find: tooFarAhead, isWhole: true, ifRight: TIME_GATES.gap },
+  clock: {
+    find: ({ time }) => time.filter(({ gate }) => gate === "clock"),
+    isWhole: true,
+    ifRight: TIME_GATES.clock,
+  },
 } as const satisfies Record<string, Gate>;
 
 export type GateName = keyof typeof GATES;
@@ -79,6 +85,14 @@ export interface GateOptions extends GateLimits {
   readonly allowSparse: boolean;
   readonly accept?: readonly Acceptance[];
 }
+
+/** What of the options concerns the time of the entry. */
+export const timeGatesOf = ({ maxGapSessions, accept = [] }: GateOptions): TimeGates => ({
+  maxGapSessions,
+  accept: accept.map(({ gate }) => gate).filter(isTimeGate),
+});
+
+const isTimeGate = (gate: GateName): gate is TimeGateName => gate in TIME_GATES;
 
 /** A finding that is let through, as the manifest keeps it. */
 export type Accepted = Pick<Finding, "contract" | "measured" | "limit"> & {

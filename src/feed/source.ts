@@ -1,6 +1,7 @@
 /** Sources of input: a file, standard input (`-`) or an http(s) address. */
 import { createReadStream } from "node:fs";
 import type { Readable } from "node:stream";
+import { toldTime, type ToldTime } from "../lib/clock.ts";
 import { errorCode, InputError } from "../lib/errors.ts";
 
 /** The formats of input. `ndjson`: an object per line. */
@@ -19,6 +20,8 @@ export interface Source {
    * it may be there later. Standard input can be opened only once.
    */
   open(): AsyncIterable<Uint8Array>;
+  /** What the server's last answer said of the time; null: nothing. */
+  toldTime?(): ToldTime | null;
 }
 
 const FORMAT_OF_EXTENSION: Readonly<Record<string, Format>> = {
@@ -64,20 +67,24 @@ function addressSource(location: string, feedHeaders: Readonly<Record<string, st
   const headers = { ...feedHeaders, ...own };
   [url.username, url.password, url.hash] = ["", "", ""];
   const name = `${url.origin}${url.pathname}`;
+  let told: ToldTime | null = null;
   return {
     name,
     format: formatOf(url.pathname),
     isAnswer: true,
+    toldTime: () => told,
     async *open() {
       // Loads what speaks HTTP only for an address: Node takes long to load it.
       const { download } = await import("./download.ts");
-      let bytes: Readable;
+      let body: Readable;
       try {
-        bytes = await download(url, headers);
+        const answer = await download(url, headers);
+        told = toldTime(name, answer.headers);
+        body = answer.body;
       } catch (cause) {
         throw unreadable("fetch", name, cause, true);
       }
-      yield* named(name, bytes, true);
+      yield* named(name, body, true);
     },
   };
 }

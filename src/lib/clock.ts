@@ -33,3 +33,26 @@ export function createClock(startAt: string | undefined): Clock {
   const offset = start - Date.now();
   return { now: () => Date.now() + offset };
 }
+
+/** What a server said of the time with an answer, and the machine's clock when it came. Epoch milliseconds. */
+export interface ToldTime {
+  /** Who said it, for messages. */
+  readonly by: string;
+  readonly saidMs: number;
+  readonly machineMs: number;
+}
+
+/**
+ * The time of an answer that has just come: its `Date`, and its `Age` (in seconds) if a cache kept it (RFC
+ * 9111, 4.2.3). Null: it has no `Date`. It is compared with the machine's clock, which CHIPBOARD_NOW leaves
+ * alone.
+ */
+export function toldTime(
+  by: string,
+  { date = "", age = "" }: { date?: string | undefined; age?: string | undefined },
+): ToldTime | null {
+  const dateMs = date.endsWith(" GMT") ? Date.parse(date) : Number.NaN;
+  if (Number.isNaN(dateMs)) return null;
+  const ageMs = /^\d{1,10}$/.test(age) ? Number(age) * 1_000 : 0;
+  return { by, saidMs: dateMs + ageMs, machineMs: Date.now() };
+}

@@ -6,7 +6,7 @@
  */
 import { atOnce } from "../lib/at-once.ts";
 import type { Clock } from "../lib/clock.ts";
-import { DamageError, InputError } from "../lib/errors.ts";
+import { DamageError, InputError, RefusedError } from "../lib/errors.ts";
 import { readInput } from "../ledger/kept-inputs.ts";
 import type { Contract } from "../market/contract.ts";
 import { renderCatalog } from "../snapshot/catalog-file.ts";
@@ -16,6 +16,7 @@ import { claimName, releaseName } from "../snapshot/claims.ts";
 import { appendPublication, isOvertaken } from "../snapshot/log/append.ts";
 import type { Publication, StoredEntry } from "../snapshot/log/entry.ts";
 import type { LogKeys } from "../snapshot/log/sign.ts";
+import type { TimeGates } from "../snapshot/log/time-gates.ts";
 import { compareObjects, objectsOf } from "../snapshot/stored-snapshot.ts";
 import { rootsOf } from "../snapshot/sums.ts";
 import type { ObjectStore } from "../store/object-store.ts";
@@ -35,6 +36,7 @@ interface Commit {
   readonly catalog: readonly Contract[];
   readonly inputs: readonly KeptInput[];
   readonly keys: LogKeys;
+  readonly timeGates: TimeGates;
   /** The log's newest entry when the run began. */
   readonly newest: StoredEntry | null;
   /** Renders the snapshot. Throws InputError if it cannot be published. */
@@ -44,13 +46,13 @@ interface Commit {
 /**
  * Writes the snapshot, makes it the head and returns the entry that does so, and the manifest. Returns null
  * if another run has this revision or appended first a head or a prune of what this run needs; in the
- * second case, and if `render` throws InputError, it removes the snapshot's folder again. Throws DamageError
- * if a key holds other bytes than the snapshot's, or loses them, and UnreachableError if the store cannot be
- * written.
+ * second case, and if `render` throws InputError, it removes the snapshot's folder again, and if the gates on the
+ * time refuse the append (RefusedError): the clock was moved during the run. Throws DamageError if a key holds
+ * other bytes than the snapshot's, or loses them, and UnreachableError if the store cannot be written.
  */
 export async function commit(
   store: ObjectStore,
-  { name, catalog, inputs, keys, newest, render }: Commit,
+  { name, catalog, inputs, keys, timeGates, newest, render }: Commit,
   clock: Clock,
 ): Promise<{ readonly entry: Publication; readonly manifest: Manifest } | null> {
   await store.prove();
@@ -100,9 +102,13 @@ export async function commit(
         },
         newest,
         clock.now(),
+        timeGates,
         parts,
         keys,
-      );
+      ).catch(async (error: unknown) => {
+        if (error instanceof RefusedError) await giveUp(store, name);
+        throw error;
+      });
   if (entry === null) {
     await giveUp(store, name);
     return null;

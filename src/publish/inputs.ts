@@ -10,6 +10,7 @@ import { GIVEN_KINDS, GivenLevels } from "../feed/given-levels.ts";
 import type { Accepted } from "../feed/gates.ts";
 import { readCloses, readQuotes } from "../feed/levels.ts";
 import type { Source } from "../feed/source.ts";
+import type { ToldTime } from "../lib/clock.ts";
 import type { Contract } from "../market/contract.ts";
 import type { Judgement } from "../snapshot/judgement.ts";
 import type { InputEntry } from "../snapshot/manifest.ts";
@@ -32,6 +33,8 @@ export interface Inputs {
   readonly given: GivenLevels;
   /** Each source, in the order in which they were read. */
   readonly read: readonly ReadInput[];
+  /** What the servers of addresses said of the time. */
+  readonly told: readonly ToldTime[];
   /** The errors so far. The comparison with the ledger may add more. */
   readonly complaints: Complaints;
 }
@@ -49,6 +52,7 @@ export async function readInputs(
   const total = (request.catalog === null ? 0 : 1) + request.quotes.length + request.closes.length;
   let done = 0;
   const read: ReadInput[] = [];
+  const told: ToldTime[] = [];
   const reading = async (
     kind: InputEntry["kind"],
     source: Source,
@@ -57,6 +61,8 @@ export async function readInputs(
     const { copy, end } = recorded(source);
     const rows = await rowsOf(copy);
     read.push({ kind, name: source.name, rows, ...(await end()) });
+    const time = source.toldTime?.() ?? null;
+    if (time !== null) told.push(time);
     progress("Reading", (done += 1), total);
   };
 
@@ -83,7 +89,7 @@ export async function readInputs(
       });
     }
   }
-  return { catalog, given, read, complaints };
+  return { catalog, given, read, told, complaints };
 }
 
 /** A copy of the source that notes what is read of it until the call of `end`. */

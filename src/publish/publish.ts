@@ -6,8 +6,9 @@ import type { Clock } from "../lib/clock.ts";
 import { ConflictError, InputError } from "../lib/errors.ts";
 import { limitsOf } from "../feed/finding.ts";
 import { unmovedSince } from "../feed/gate-levels.ts";
-import { judge } from "../feed/gates.ts";
+import { judge, timeGatesOf } from "../feed/gates.ts";
 import { NO_KEYS, requireTrusted } from "../snapshot/log/sign.ts";
+import { timeFindings } from "../snapshot/log/time-gates.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { loadBase } from "./base.ts";
 import { isContentOfHead, optionsOf, type Content } from "./content.ts";
@@ -88,6 +89,7 @@ async function attempt(
     return keepHead(stored, unmoved);
   }
   await requireFree(request, base, store);
+  const timeGates = { ...timeGatesOf(gates), told: inputs.told };
   const verdict = judge(
     {
       session,
@@ -104,6 +106,7 @@ async function attempt(
       after: ledger,
       touched,
       given,
+      time: timeFindings(store, base.end.newest, clock.now(), timeGates),
     },
     gates,
   );
@@ -124,5 +127,5 @@ async function attempt(
     unmovedSince: unmoved,
   };
   const { end, head } = base;
-  return release(made, { end, head }, request, store, clock, progress);
+  return release(made, { end, head }, { ...request, timeGates }, store, clock, progress);
 }

@@ -6,6 +6,7 @@ import { FULLEST } from "../market/tier.ts";
 import { recordsOf, tierView, type BoardRecord } from "../market/view.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
 import { NO_KEYS, signingOf, type Signing } from "../snapshot/log/sign.ts";
+import { USUAL_TIME_GATES } from "../snapshot/log/time-gates.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import type { SnapshotName } from "../store/paths.ts";
 import type { Parent } from "./base.ts";
@@ -43,12 +44,12 @@ export interface Release {
 
 /**
  * Publishes the content on `parent`. Returns null if another run published first. Throws InputError if a
- * file is too large for its readers, DamageError and UnreachableError as `commit` does.
+ * file is too large for its readers, RefusedError, DamageError and UnreachableError as `commit` does.
  */
 export async function release(
   { name, content, reason, inputs, fresh, unmovedSince }: Release,
   parent: Parent,
-  { dryRun, keys = NO_KEYS, by = null, why = null }: ReleaseOptions,
+  { dryRun, keys = NO_KEYS, timeGates = USUAL_TIME_GATES, by = null, why = null }: ReleaseOptions,
   store: ObjectStore,
   clock: Clock,
   progress: Progress,
@@ -78,7 +79,7 @@ export async function release(
   const { newest } = parent.end;
   const committed = await commit(
     store,
-    { name, catalog, inputs, keys, newest, render: rendered },
+    { name, catalog, inputs, keys, timeGates, newest, render: rendered },
     clock,
   );
   if (committed === null) return null;

@@ -2,6 +2,7 @@ import type { GateOptions } from "../feed/gates.ts";
 import type { Source } from "../feed/source.ts";
 import type { Session } from "../market/session.ts";
 import type { LogKeys } from "../snapshot/log/sign.ts";
+import type { TimeGates } from "../snapshot/log/time-gates.ts";
 
 /** How a run writes and signs. */
 export interface ReleaseOptions {
@@ -9,13 +10,15 @@ export interface ReleaseOptions {
   readonly dryRun: boolean;
   /** How it signs the log, and whom it trusts. Without it, it does neither. */
   readonly keys?: LogKeys;
+  /** The gates on the time. Default: the usual limits, and nothing is let through. */
+  readonly timeGates?: TimeGates;
   /** Who publishes, and why, for the manifest and its judgements. */
   readonly by?: string | null;
   readonly why?: string | null;
 }
 
 /** The options of a publish. It needs at least one source. */
-export interface PublishRequest extends ReleaseOptions {
+export interface PublishRequest extends Omit<ReleaseOptions, "timeGates"> {
   /** Null: the last published catalog. */
   readonly catalog: Source | null;
   readonly quotes: readonly Source[];

@@ -2,6 +2,7 @@
 import type { Clock } from "../lib/clock.ts";
 import { ConflictError } from "../lib/errors.ts";
 import { NO_KEYS, requireTrusted } from "../snapshot/log/sign.ts";
+import { passTimeGates, USUAL_TIME_GATES } from "../snapshot/log/time-gates.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { loadBase } from "./base.ts";
 import { contentOfHead } from "./content.ts";
@@ -13,8 +14,9 @@ import { nextRevision } from "./revisions.ts";
 
 /**
  * Makes a revision of the head with the same ledger, catalog, attribution and limits, unless it would
- * hold the same bytes. Throws ConflictError if nothing is published, DamageError if the head is
- * damaged, UnreachableError if the store fails.
+ * hold the same bytes. Throws ConflictError if nothing is published, RefusedError if the gates on the time
+ * refuse it, InputError if it accepts what they do not refuse, DamageError if the head is damaged,
+ * UnreachableError if the store fails.
  */
 export const rerender = (
   reason: string,
@@ -38,6 +40,21 @@ export const rerender = (
     // Only a difference is written, and rendered once more for it.
     const { identity } = await render(name, content, base, dropped, progress);
     if (identity === manifest.identity) return keepHead(base, null);
-    const made = { name, content, reason, inputs: [], fresh: [], unmovedSince: null };
+    const { timeGates = USUAL_TIME_GATES, by = null, why = null } = options;
+    const accepted = passTimeGates(store, base.end.newest, clock.now(), timeGates);
+    const judgements = [
+      ...content.judgements,
+      ...accepted.map(({ gate, contract, measured, limit }) => {
+        return { gate, contract, measured, limit, by, why };
+      }),
+    ];
+    const made = {
+      name,
+      content: { ...content, judgements },
+      reason,
+      inputs: [],
+      fresh: [],
+      unmovedSince: null,
+    };
     return release(made, base, options, store, clock, progress);
   });

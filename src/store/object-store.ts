@@ -4,6 +4,7 @@
  *
  * Nothing is ever overwritten. keys.ts says what a key looks like, paths.ts makes all keys.
  */
+import type { ToldTime } from "../lib/clock.ts";
 import { DamageError } from "../lib/errors.ts";
 
 export interface StoredObject {
@@ -73,6 +74,9 @@ export interface ObjectStore {
    * real run would.
    */
   mayWrite(): Promise<void>;
+
+  /** What the server's last answer said of the time; null: nothing. A store without a server lacks it. */
+  toldTime?(): ToldTime | null;
 
   /** Closes the connections. Call nothing after it. */
   close(): Promise<void>;

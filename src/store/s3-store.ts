@@ -16,6 +16,7 @@ import {
   type S3ClientConfig,
 } from "@aws-sdk/client-s3";
 import pLimit from "p-limit";
+import { toldTime, type ToldTime } from "../lib/clock.ts";
 import { InputError, UnreachableError } from "../lib/errors.ts";
 import { byteStream } from "./byte-stream.ts";
 import { isKey, requireKey } from "./keys.ts";
@@ -75,6 +76,7 @@ class S3Store implements ObjectStore {
   readonly #client: S3Client;
   readonly #place: S3Place;
   readonly #limit = pLimit(MAX_AT_ONCE);
+  #told: ToldTime | null = null;
 
   constructor(bucket: string, prefix: string, client: S3Client, place: S3Place) {
     this.location = place.location;
@@ -82,6 +84,15 @@ class S3Store implements ObjectStore {
     this.#prefix = prefix;
     this.#client = client;
     this.#place = place;
+    client.middlewareStack.add(
+      (next) => async (args) => {
+        const result = await next(args);
+        const { headers } = result.response as { headers: Readonly<Record<string, string>> };
+        this.#told = toldTime(this.location, headers) ?? this.#told;
+        return result;
+      },
+      { name: "told", step: "deserialize", priority: "low" },
+    );
   }
 
   async get(key: string, bytesMax = WHOLE_BYTES_MAX, part?: ObjectPart): Promise<Buffer | null> {
@@ -162,6 +173,11 @@ class S3Store implements ObjectStore {
       // A probe that stays is hidden and harmless. The earlier error is the one to report.
       await this.#remove(probe).catch(() => {});
     }
+  }
+
+  /** The SDK corrects for a wrong clock by itself, so that requests succeed all the same. */
+  toldTime(): ToldTime | null {
+    return this.#told;
   }
 
   async close(): Promise<void> {

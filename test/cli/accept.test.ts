@@ -3,6 +3,8 @@ import { describe, expect, test } from "vitest";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { acceptanceOf } from "../../src/feed/gates.ts";
 import type { Judgement } from "../../src/snapshot/judgement.ts";
+import { NO_KEYS } from "../../src/snapshot/log/sign.ts";
+import { USUAL_TIME_GATES } from "../../src/snapshot/log/time-gates.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { catalogOf, headJson, lines, mustPublish, quotesOf } from "./market.ts";
 import { tryPublish, type CatalogRow, type Run } from "./market.ts";
@@ -369,8 +371,12 @@ describe("a session long after the head", () => {
         "Session 2026-11-21T12Z is older than the head, 2027-11-21T00Z/r1; it has not begun: the clock says 2026-11-21T12:05:00.000Z. If that is right, go back with snapshots rollback",
       ],
     });
-    await rollBack(store, "head~1", "A clock was wrong", { now: () => right.nowMs });
-    await mustPublish(store, right);
+    // The entry of 2027 stays the newest but one, so each run until then is far before the newest entry.
+    const clock = { now: () => right.nowMs };
+    const gap = { ...USUAL_TIME_GATES, accept: ["gap"] } as const;
+    await rollBack(store, "head~1", "A clock was wrong", clock, NO_KEYS, gap);
+    expect(await failure(store, right)).toMatchObject({ code: 3 });
+    await mustPublish(store, { ...right, ...accepting("gap") });
   });
 });
 

@@ -248,13 +248,18 @@ describe("--rerender takes no input", () => {
     ["--quotes q.csv", "--quotes"],
     ["--catalog c.csv --closes h.csv", "--catalog, --closes"],
     ["--session 2026-11-21T00Z --revise x", "--session, --revise"],
-    ["--accept moves --hold a --hold-invalid --round", "--hold, --hold-invalid, --round, --accept"],
+    ["--hold a --hold-invalid --round", "--hold, --hold-invalid, --round"],
   ])("%s: 2", async (line, named) => {
     const { code, stderr } = await publish(`${line} --rerender New`);
     expect([code, stderr]).toEqual([
       2,
       `error: --rerender takes everything from the head: leave out ${named}\n`,
     ]);
+  });
+
+  test("--accept lets the gates on the time through, and no other", async () => {
+    const { code, stderr } = await publish("--accept gap moves --rerender New");
+    expect([code, stderr]).toEqual([2, 'error: --accept "moves": expected gap or clock\n']);
   });
 
   test("what the environment of the daily job names does not matter", async () => {
@@ -372,6 +377,6 @@ test("CHIPBOARD_ACCEPT and CHIPBOARD_HOLD hold several", async () => {
   });
   expect([unknown.code, unknown.stderr]).toEqual([
     2,
-    'error: --accept "everything": expected moves, sparse, units, unchanged, delisting, free, gap, or one with ids (moves:ID,ID)\n',
+    'error: --accept "everything": expected moves, sparse, units, unchanged, delisting, free, gap, clock, or one with ids (moves:ID,ID)\n',
   ]);
 });

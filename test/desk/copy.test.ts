@@ -20,7 +20,7 @@ import { publishedFolders, REVISION } from "./published-folder.ts";
 
 const published = publishedFolders();
 const clockAt = (instant: string) => ({ now: () => Date.parse(instant) });
-const LATER = clockAt("2027-11-25T00:05:00Z");
+const LATER = clockAt("2026-11-25T00:05:00Z");
 const HEAD = "sessions/2026-11-21T12Z/r1";
 
 const daily = (session: string, usd: number) => ({

@@ -24,7 +24,7 @@ import { CATALOG, desk, flip, keysOf, overwrite, RUNS, temporaryFolder } from ".
 
 const OLD = "sessions/2026-11-20T00Z/r1/";
 const HEAD = "sessions/2026-11-21T12Z/r1/";
-const CLOCK = createClock("2099-01-01T00:00:00Z");
+const CLOCK = createClock("2026-11-22T00:05:00Z");
 
 const NEXT = {
   session: "2026-11-22T00Z",

@@ -161,7 +161,7 @@ describe("prune and copy", () => {
     const left = "id\n";
     await store.create(`inputs/${sha256Hex(left)}-3.gz`, gzipSync(left));
     const before = await keysOf(store, "inputs/");
-    const { snapshots } = await prune(store, 0, false, clockAt("2027-11-25T00:05:00Z"));
+    const { snapshots } = await prune(store, 0, false, clockAt("2026-11-25T00:05:00Z"));
     expect([snapshots.length, await keysOf(store, "inputs/")]).toEqual([4, before]);
     const to = new MemoryStore();
     await copyStore(store, to, false, () => {});

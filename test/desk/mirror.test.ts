@@ -14,7 +14,7 @@ import { desk, deskJson, keysOf, RUNS, temporaryFolder } from "./desk.ts";
 import { publishedFolders } from "./published-folder.ts";
 
 const folders = publishedFolders();
-const LATER = { now: () => Date.parse("2027-11-25T00:05:00Z") };
+const LATER = { now: () => Date.parse("2026-11-25T00:05:00Z") };
 const OLDEST = "sessions/2026-11-20T00Z/r1/";
 
 const mirrored = (from: ObjectStore, to: ObjectStore, dryRun = false): Promise<Copying> =>
@@ -147,7 +147,7 @@ describe("the command", () => {
   test("in words, with --json and --dry-run", async () => {
     const [from, to] = [folders(), temporaryFolder()];
     await desk(`copy ${from} ${to}`, "");
-    expect((await desk("prune --keep-days 0", from, "2027-11-25T00:05:00Z")).code).toBe(0);
+    expect((await desk("prune --keep-days 0", from, "2026-11-25T00:05:00Z")).code).toBe(0);
     const plan = await desk(`copy ${from} ${to} --mirror --dry-run`, "");
     expect(plan.out).toMatch(
       /^Would copy 1 object .*\nWould remove \d+ objects that prunes took\n/,
@@ -166,7 +166,7 @@ describe("the command", () => {
     const before = await contentOf(new FolderStore(to));
     for (const more of ["", " --dry-run", ' --store "PLACE/"', " --keep-days 90"]) {
       const line = `prune --keep-days 0 --store ${to}${more.replace("PLACE", to)}`;
-      const { code, err, out } = await desk(line, from, "2027-11-25T00:05:00Z");
+      const { code, err, out } = await desk(line, from, "2026-11-25T00:05:00Z");
       expect([code, out]).toEqual([4, ""]);
       expect(err.split("\n").at(-2)).toBe(
         `error: ${to}${more.includes("PLACE") ? "/" : ""} is a copy of ${from}, and a prune of its own would end that: prune ${from}, then copy with --mirror`,
@@ -174,7 +174,7 @@ describe("the command", () => {
     }
     expect(await contentOf(new FolderStore(to))).toEqual(before);
     // The way on that it names.
-    await desk("prune --keep-days 0", from, "2027-11-25T00:05:00Z");
+    await desk("prune --keep-days 0", from, "2026-11-25T00:05:00Z");
     expect((await desk(`copy ${from} ${to} --mirror`, from)).code).toBe(0);
     expect(await contentOf(new FolderStore(to))).toEqual(await contentOf(new FolderStore(from)));
     // The store itself, under another spelling, is no copy; and neither is one that was published to.

@@ -5,8 +5,10 @@ import { expect, test } from "vitest";
 import { prune, type Pruning } from "../../src/desk/prune.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { verifySnapshots } from "../../src/desk/verify.ts";
+import { NO_KEYS } from "../../src/snapshot/log/sign.ts";
 import { readLog } from "../../src/snapshot/log/walk.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
+import { ANY_TIME } from "../store/log.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { catalogOf, contentOf, mustPublish, quotesOf } from "../cli/market.ts";
@@ -73,7 +75,7 @@ test("a clock far ahead removes no recent history: days count back from the newe
   const before = await contentOf(store);
   await prune(store, 30, false, clockAt("2099-01-01T00:00:00Z"));
   expect(await contentOf(store)).toEqual(before);
-  const pruned = await prune(store, 3, false, clockAt("2099-01-01T00:00:00Z"));
+  const pruned = await prune(store, 3, false, clockAt("2099-01-01T00:00:00Z"), NO_KEYS, ANY_TIME);
   expect(names(pruned)).toEqual(["2026-11-20T00Z/r1", "2026-11-21T00Z/r1"]);
 });
 
@@ -81,18 +83,18 @@ test("a prune is dated by the clock, however long ago the head is, and never bef
   const { store } = storeAt("2026-11-20T00:00:00Z");
   await published(store);
   const newest = async () => (await readLog(store)).at(-1)?.entry;
-  await prune(store, 0, false, clockAt("2026-12-05T07:30:00Z"));
-  expect(await newest()).toMatchObject({ action: "prune", at: "2026-12-05T07:30:00.000Z" });
+  await prune(store, 0, false, clockAt("2026-11-28T07:30:00Z"));
+  expect(await newest()).toMatchObject({ action: "prune", at: "2026-11-28T07:30:00.000Z" });
   await mustPublish(store, daily("2026-11-22T00Z", 12));
-  await prune(store, 0, false, clockAt("2026-12-01T00:00:00Z"));
-  expect(await newest()).toMatchObject({ number: 6, at: "2026-12-05T07:30:00.000Z" });
+  await prune(store, 0, false, clockAt("2026-11-25T00:00:00Z"));
+  expect(await newest()).toMatchObject({ number: 6, at: "2026-11-28T07:30:00.000Z" });
 });
 
 test("the snapshot of a rollback is kept at any age, and so is the one before it", async () => {
   const { store } = storeAt("2026-11-20T00:00:00Z");
   await published(store);
   const now = clockAt("2027-11-25T01:00:00Z");
-  await rollBack(store, "2026-11-20T00Z", "check", now);
+  await rollBack(store, "2026-11-20T00Z", "check", now, NO_KEYS, ANY_TIME);
   expect(names(await prune(store, 0, false, now))).toEqual(["2026-11-21T00Z/r1"]);
   expect((await verifySnapshots(store, null)).damages).toEqual([]);
 });
@@ -107,12 +109,12 @@ test("orphans without a claim are removed", async () => {
   const store = new FolderStore(folder);
   await published(store);
   for (const key of [...orphan, part]) await store.create(key, Buffer.from("x"));
-  const far = clockAt("2099-01-01T00:00:00Z");
+  const later = clockAt("2026-11-25T00:05:00Z");
   const dry = await desk("prune --keep-days 9999 --dry-run", folder);
   expect(dry.out).toMatch(
     /^Would remove 0 snapshots, 1 unpublished folder, 1 ledger part, in all 3 objects of 3 bytes; 3 snapshots stay\n\nWould be removed\nsnapshot +why\n2026-11-22T00Z\/r1 +no publication names it\n$/,
   );
-  expect(await prune(store, 9999, false, far)).toMatchObject({
+  expect(await prune(store, 9999, false, later)).toMatchObject({
     snapshots: [{ name: "2026-11-22T00Z/r1", orphan: true }],
     ledger_parts: [part],
     objects: 3,

@@ -81,7 +81,7 @@ test("many at once: a whole snapshot, also of an old one, and all that the log n
 
 test("what a prune took is not put back", async () => {
   const store = await copyOf(whole);
-  await prune(store, 0, false, { now: () => Date.parse("2027-11-25T00:05:00Z") });
+  await prune(store, 0, false, { now: () => Date.parse("2026-11-25T00:05:00Z") });
   await flip(store, `${HEAD}pro/export.csv`);
   const { put_back } = await repairSnapshots(store, whole, null);
   expect(put_back).toEqual([`${HEAD}pro/export.csv`]);

@@ -24,7 +24,7 @@ import { keysOf, RUNS } from "./desk.ts";
 
 const clockAt = (instant: string) => ({ now: () => Date.parse(instant) });
 const CLOCK = clockAt("2026-11-21T13:00:00Z");
-const LATER = clockAt("2099-01-01T00:00:00Z");
+const LATER = clockAt("2026-11-25T00:05:00Z");
 
 async function published(): Promise<MemoryStore> {
   const store = new MemoryStore();
@@ -167,8 +167,9 @@ test("another publish at the same time: 4, and its head stays", async () => {
   const store = await published();
   const racing = new Proxy(store, {
     get(target, name) {
-      if (name !== "prove")
-        return Reflect.get(target, name, target).bind?.(target) ?? target.location;
+      const method: unknown = Reflect.get(target, name, target);
+      if (typeof method !== "function") return method;
+      if (name !== "prove") return method.bind(target);
       return async () => {
         await mustPublish(target, {
           session: "2026-11-22T00Z",

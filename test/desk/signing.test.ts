@@ -197,7 +197,7 @@ describe("the other commands", () => {
       expect((await shop.say(line, { CHIPBOARD_NOW: "2026-11-21T02:05:00Z" })).code).toBe(0);
     }
     const before = await contentOf(shop.store);
-    const later = { CHIPBOARD_NOW: "2099-01-01T00:00:00Z" };
+    const later = { CHIPBOARD_NOW: "2026-11-22T00:05:00Z" };
     const line = `snapshots prune --keep-days 0 ${keys}`;
     const planned = await shop.say(`${line} --dry-run --json`, later);
     expect(JSON.parse(planned.stdout)).toMatchObject({ dry_run: true, signature: null });
@@ -228,6 +228,12 @@ describe("the other commands", () => {
     for (const at of [1, 2, 1, 2, 1, 2, 1] as const) {
       await rollBackTo(inner, SNAPSHOTS[at], OPERATOR);
     }
+    const keys = { signingKey: OPERATOR, verifyKeys: [OPERATOR.verifyKey] };
+    const clock = new TestClock(CLOCK_MS);
+    for (const ahead of [2, 3, 4]) {
+      clock.ms += sessionsMs(1);
+      await publishSession(inner, clock, SESSION + ahead, { usd: 13 + ahead / 10, keys });
+    }
     const read = new Set<string>();
     let lists = 0;
     const store = new InterceptedStore(inner, ({ kind, key }, run) => {
@@ -235,14 +241,14 @@ describe("the other commands", () => {
       if (kind === "list" && key === PUBLICATIONS) lists += 1;
       return run();
     });
-    const keys = { signingKey: OPERATOR, verifyKeys: [OPERATOR.verifyKey] };
-    await rollBack(store, "head~1", "back", new TestClock(CLOCK_MS), keys);
-    expect(read).toEqual(new Set([8, 9, 10].map(publicationKey)));
+    await rollBack(store, "head~1", "back", clock, keys);
+    // Entry 10 is from before the session that is the head now; a few are read at once.
+    expect(read).toEqual(new Set([7, 8, 9, 10, 11, 12, 13].map(publicationKey)));
     read.clear();
     lists = 0;
-    const clock = new TestClock(CLOCK_MS + sessionsMs(1));
-    await publishSession(store, clock, SESSION + 2, { usd: 14, keys });
-    expect([read, lists]).toEqual([new Set([publicationKey(11)]), 1]);
+    clock.ms += sessionsMs(1);
+    await publishSession(store, clock, SESSION + 5, { usd: 14, keys });
+    expect([read, lists]).toEqual([new Set([publicationKey(14)]), 1]);
   });
 
   test("ls and diff ignore signatures; a prune leaves those of the log", async () => {
@@ -256,7 +262,7 @@ describe("the other commands", () => {
       const line = `publish --quotes @fix.csv --session ${SECOND} --revise late --sign-key @k`;
       expect((await shop.say(line, { CHIPBOARD_NOW: "2026-11-21T02:05:00Z" })).code).toBe(0);
     }
-    const later = { CHIPBOARD_NOW: "2099-01-01T00:00:00Z" };
+    const later = { CHIPBOARD_NOW: "2026-11-22T00:05:00Z" };
     const pruned = await shop.say("snapshots prune --keep-days 0 --sign-key @k --json", later);
     expect(JSON.parse(pruned.stdout)).toMatchObject({
       snapshots: [

@@ -204,8 +204,12 @@ const GATES: Readonly<Record<GateName, readonly [refuses: string, option: string
   ],
   free: ["a catalog that changes which contracts are free", ""],
   gap: [
-    `a session more than ${USUAL_LIMITS.maxGapSessions} sessions after the head: the clock may be wrong`,
+    `a session more than ${USUAL_LIMITS.maxGapSessions} sessions after the head, and a clock as far from the newest entry of the log: the clock may be wrong. Rollbacks and prunes have it, too`,
     "--max-gap",
+  ],
+  clock: [
+    "a machine's clock more than 5 minutes away from the `Date` (plus `Age`) of an answer, of a feed's address or the S3 server: it is wrong, or theirs is. Rollbacks and prunes have it, too",
+    "",
   ],
 };
 

@@ -7,6 +7,7 @@ import {
   type StoredEntry,
 } from "../../src/snapshot/log/entry.ts";
 import { NO_KEYS } from "../../src/snapshot/log/sign.ts";
+import type { TimeGates } from "../../src/snapshot/log/time-gates.ts";
 import { mustRead, readLog, readLogEnd } from "../../src/snapshot/log/walk.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 
@@ -26,6 +27,9 @@ export const readPublications = async (store: ObjectStore): Promise<Publication[
 export const readEntry = async (store: ObjectStore, number: number): Promise<Entry> =>
   (await mustRead(store, number)).entry;
 
+/** Every clock passes. */
+export const ANY_TIME: TimeGates = { maxGapSessions: Infinity, accept: [] };
+
 type Wanted = Parameters<typeof appendEntry>[1];
 
 /** Appends an entry to the end of the log, at `nowMs` or the time of the entry before. */
@@ -36,7 +40,7 @@ export async function append(
   keys = NO_KEYS,
 ): Promise<StoredEntry> {
   const { newest } = await readLogEnd(store);
-  const stored = await appendEntry(store, wanted, newest, nowMs, keys);
+  const stored = await appendEntry(store, wanted, newest, nowMs, ANY_TIME, keys);
   if (stored === null) throw new Error("Another run was first");
   return stored;
 }

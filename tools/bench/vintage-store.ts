@@ -12,7 +12,7 @@ import { publish } from "../../src/publish/publish.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
 import { appendPublication } from "../../src/snapshot/log/append.ts";
 import { mustRead, readLogEnd } from "../../src/snapshot/log/walk.ts";
-import { readPublications } from "../../test/store/log.ts";
+import { ANY_TIME, readPublications } from "../../test/store/log.ts";
 import { NO_KEYS, type LogKeys } from "../../src/snapshot/log/sign.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { openStore } from "../../src/store/open-store.ts";
@@ -109,6 +109,7 @@ export async function appendRollbacks(
       },
       newest,
       Date.parse(newest.entry.at) + everyMs,
+      ANY_TIME,
       [],
       keys,
     );

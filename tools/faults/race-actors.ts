@@ -15,7 +15,7 @@ import { NO_KEYS } from "../../src/snapshot/log/sign.ts";
 import { readLogEnd } from "../../src/snapshot/log/walk.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
-import { EMPTY_PRUNE } from "../../test/store/log.ts";
+import { ANY_TIME, EMPTY_PRUNE } from "../../test/store/log.ts";
 import { catalogOf, quotesOf } from "../../test/cli/market.ts";
 import { STRICT } from "../../test/golden/golden-key.ts";
 
@@ -105,7 +105,7 @@ export const stranger = (name: string): Actor => ({
     reported(async () => {
       const { newest } = await readLogEnd(store);
       // Whoever is first appends.
-      await appendEntry(store, EMPTY_PRUNE, newest, clock.now(), NO_KEYS);
+      await appendEntry(store, EMPTY_PRUNE, newest, clock.now(), ANY_TIME, NO_KEYS);
       return null;
     }),
 });

@@ -22,6 +22,7 @@ import {
   type StoredEntry,
 } from "./entry.ts";
 import { NO_KEYS, requireTrusted, signedEntry, type LogKeys } from "./sign.ts";
+import { requireTimely, type TimeGates } from "./time-gates.ts";
 import { entriesIn, mustRead, requireLink, walkLog } from "./walk.ts";
 
 /** What the log before an entry decides. */
@@ -29,15 +30,18 @@ type Place = "number" | "at" | "previous";
 
 /**
  * Appends the entry after `newest`, signed if there is a key. Its time is that of the clock, but never
- * before that of the entry before. Null: another run was first.
+ * before that of the entry before. Null: another run was first. Throws RefusedError if the gates on the time
+ * refuse it.
  */
 export async function appendEntry(
   store: ObjectStore,
   wanted: Omit<Publication, Place> | Omit<PruneEntry, Place>,
   newest: StoredEntry | null,
   nowMs: number,
+  gates: TimeGates,
   keys: LogKeys,
 ): Promise<StoredEntry | null> {
+  requireTimely(store, newest, nowMs, gates);
   const number = numberAfter(newest);
   const at = instantText(Math.max(nowMs, newest === null ? nowMs : Date.parse(newest.entry.at)));
   const bytes = signedEntry({ ...wanted, number, at, previous: newest?.sha256 ?? null }, keys);
@@ -55,19 +59,20 @@ export async function appendEntry(
  * Appends a publish or a rollback after `newest`, the newest entry that the run has read. Later
  * prunes do not stop it unless they took the snapshot or one of `parts`, the keys of its ledger.
  * Returns the entry in the log, or null if another run was first. Throws DamageError if a prune that came
- * first is not one that the keys let it go on from.
+ * first is not one that the keys let it go on from, and RefusedError as `appendEntry` does.
  */
 export async function appendPublication(
   store: ObjectStore,
   wanted: Omit<Publication, Place>,
   newest: StoredEntry | null,
   nowMs: number,
+  gates: TimeGates,
   parts: readonly string[],
   keys: LogKeys = NO_KEYS,
 ): Promise<Publication | null> {
   const needed = new Set([snapshotText(wanted), ...parts]);
   for (let last = newest; ;) {
-    const own = await appendEntry(store, wanted, last, nowMs, keys);
+    const own = await appendEntry(store, wanted, last, nowMs, gates, keys);
     if (own !== null) return own.entry as Publication;
     const there = await mustRead(store, numberAfter(last));
     if (overtakes(there.entry, needed)) return null;

@@ -1,0 +1,45 @@
+/** The options of the gates on the time, for commands that append to the log without any input. */
+import { Option } from "commander";
+import { setting } from "../lib/config.ts";
+import { InputError } from "../lib/errors.ts";
+import {
+  TIME_GATES,
+  USUAL_TIME_GATES,
+  type TimeGateName,
+  type TimeGates,
+} from "../snapshot/log/time-gates.ts";
+import { wholeNumber } from "./option-values.ts";
+
+export interface TimeOptions {
+  readonly accept?: readonly string[];
+  readonly maxGap: number;
+}
+
+export const timeOptions = (): Option[] => [
+  // No variable: it is for one run.
+  new Option(
+    "--accept <gates...>",
+    `let through what a gate on the time refuses (${Object.keys(TIME_GATES).join(", ")})`,
+  ),
+  maxGapOption(),
+];
+
+export const maxGapOption = (): Option =>
+  setting(
+    "--max-gap <sessions>",
+    "gap: refuse a session that is more sessions after the head, and a clock that is more sessions away from the newest entry of the log",
+    wholeNumber("expected a whole number of sessions, 1 to 99999", 1, 99_999),
+  ).default(USUAL_TIME_GATES.maxGapSessions);
+
+/** The limit, and what the run lets through. Throws InputError for a wrong `--accept`. */
+export function timeGatesFrom({ accept = [], maxGap }: TimeOptions): TimeGates {
+  const names = accept.flatMap((text) => text.split(/\s+/)).filter((text) => text !== "");
+  return { maxGapSessions: maxGap, accept: names.map(timeGateOf) };
+}
+
+function timeGateOf(text: string): TimeGateName {
+  const known = Object.keys(TIME_GATES) as TimeGateName[];
+  const gate = known.find((name) => name === text);
+  if (gate !== undefined) return gate;
+  throw new InputError(`--accept ${JSON.stringify(text)}: expected ${known.join(" or ")}`);
+}
