@@ -20,11 +20,14 @@ import {
 import { InterceptedStore } from "../faults/crash-store.ts";
 import { STRICT } from "../golden/golden-key.ts";
 import { eventually, startTestProxy, TestClock } from "../http/fixture.ts";
-import { keysOf, RUNS } from "./desk.ts";
+import { desk, keysOf, RUNS } from "./desk.ts";
+import { publishedFolders } from "./published-folder.ts";
 
 const clockAt = (instant: string) => ({ now: () => Date.parse(instant) });
 const CLOCK = clockAt("2026-11-21T13:00:00Z");
 const LATER = clockAt("2026-11-25T00:05:00Z");
+
+const folders = publishedFolders();
 
 async function published(): Promise<MemoryStore> {
   const store = new MemoryStore();
@@ -87,6 +90,44 @@ test("a stored snapshot that no publication names can be the head", async () => 
   await back(store, "2026-11-21T12Z/r1");
   expect(await head(store)).toBe("3 2026-11-21T12Z/r1 rollback");
   expect((await verifySnapshots(store, null)).damages).toEqual([]);
+});
+
+test("it names the withdrawn sessions, also those of earlier rollbacks, and those to come", async () => {
+  const store = await published();
+  const next = { session: "2026-11-22T00Z", quotes: quotesOf({ a: 12, b: 11, c: 12 }) };
+  expect(await back(store, "2026-11-21T00Z")).toMatchObject({
+    withdrawn: ["2026-11-21T12Z"],
+    not_begun: [],
+  });
+  await mustPublish(store, { ...next, minCoverageMicros: 0 });
+  expect(await back(store, "2026-11-20T00Z")).toMatchObject({
+    withdrawn: ["2026-11-21T00Z", "2026-11-21T12Z", "2026-11-22T00Z"],
+    // The clock of `back` is in 2026-11-21T12Z.
+    not_begun: ["2026-11-22T00Z"],
+  });
+  for (const session of ["2026-11-21T00Z", "2026-11-21T12Z", "2026-11-22T00Z"]) {
+    const run = { ...next, session, minCoverageMicros: 0 };
+    expect((await tryPublish(store, run)).code).toBe(4);
+  }
+  expect(await back(store, "2026-11-22T00Z")).toMatchObject({
+    withdrawn: [],
+    not_begun: ["2026-11-22T00Z"],
+  });
+  expect(await back(store, "head")).toMatchObject({ outcome: "unchanged", withdrawn: [] });
+});
+
+test("in words: which sessions need --revise, and which have not begun", async () => {
+  const folder = folders();
+  const { out } = await desk(
+    'rollback 2026-11-20T00Z --reason "x"',
+    folder,
+    "2026-11-21T11:00:00Z",
+  );
+  expect(out.split("\n").slice(2)).toEqual([
+    "To publish a withdrawn session again, give --revise: 2026-11-21T00Z, 2026-11-21T12Z",
+    "Not begun yet by the clock: 2026-11-21T12Z",
+    "",
+  ]);
 });
 
 test("an orphan without a manifest, a pruned snapshot and an unknown one: 2", async () => {

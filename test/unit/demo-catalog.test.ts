@@ -11,8 +11,10 @@ import { sourceOf } from "../../src/feed/source.ts";
 import { createClock } from "../../src/lib/clock.ts";
 import { sessionKey } from "../../src/market/session.ts";
 import type { Session } from "../../src/market/session.ts";
+import { judgementText } from "../../src/snapshot/judgement.ts";
 import { isPublication } from "../../src/snapshot/log/entry.ts";
 import { readLogBackwards } from "../../src/snapshot/log/walk.ts";
+import { readManifest } from "../../src/snapshot/stored-snapshot.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 
 const GIGABYTES: Readonly<Record<string, number>> = { K: 1e-6, M: 1e-3, G: 1, T: 1e3 };
@@ -129,6 +131,23 @@ describe("publishing the demonstration", () => {
       "2 2021-11-19T00Z 2021-11-19T00:05 0",
       "3 2021-11-19T12Z 2021-11-19T12:05 1",
       "4 2021-11-20T00Z 2021-11-20T00:02 0",
+    ]);
+  });
+
+  it("goes on after a long rest: only the first session lets the gap through", async () => {
+    const store = new MemoryStore();
+    await log(store, "2021-11-20T00:07:00Z", 1);
+    await log(store, "2021-12-20T00:07:00Z", 3);
+    const found = [];
+    for await (const { entry } of readLogBackwards(store)) {
+      if (!isPublication(entry)) throw new Error("a publication was expected");
+      const { judgements, options } = await readManifest(store, entry, entry.manifest_sha256);
+      found.push([judgements.map(judgementText), options["max_gap_sessions"]]);
+    }
+    expect(found).toEqual([
+      [[], 14],
+      [["gap: 60 sessions, limit 14"], 14],
+      [[], 14],
     ]);
   });
 
