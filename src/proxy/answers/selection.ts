@@ -23,6 +23,7 @@ import { overdueSessions } from "../serve/freshness.ts";
 import { prefersGzip } from "../serve/intent.ts";
 import type { Forms } from "../serve/entity.ts";
 import type { PreparedFile } from "../serve/file.ts";
+import { QUICK_BYTES_MAX } from "../serve/stream.ts";
 import type { ServedSnapshot } from "../serve/load.ts";
 import type { LogReader } from "../serve/log-reader.ts";
 import { DATA_ROUTES, type DataRoute } from "../routes.ts";
@@ -102,12 +103,19 @@ export async function selected(
     if (plain.length <= REMEMBERED_BYTES_MAX) snapshot.computed?.set(key, forms);
     return forms;
   };
+  const isLaborious = workOf(file, limits.ids) > QUICK_BYTES_MAX;
   return {
     tags: file.tags(overdue, selection.name),
-    isLaborious: true,
-    make: () => place.run(make),
+    isLaborious,
+    make: () => (isLaborious ? place.run(make) : make()),
   };
 }
+
+/** How many plain bytes have to be looked at for these ids. */
+const workOf = (file: PreparedFile, ids: Limits["ids"]): number =>
+  file.parts.length === 0
+    ? file.sizeBytes
+    : file.parts.reduce((sum, { id, bytes }) => sum + (ids?.has(id) === false ? 0 : bytes), 0);
 
 /** The text of the lines. Of a long file it reads only the parts that it needs, one after another. */
 async function linesOf(

@@ -76,6 +76,7 @@ type Sized = Omit<Source, "piece"> & Pick<FileEntry, "bytes" | "sha256">;
 export class PreparedFile {
   readonly #file: FileDescription;
   readonly #source: Source;
+  #parts: readonly Part[] | null = null;
   #latest: { readonly overdue: number; readonly forms: Forms } | null = null;
   #making: { readonly overdue: number; readonly forms: Promise<Forms> } | null = null;
 
@@ -170,9 +171,15 @@ export class PreparedFile {
     return this.#file.entry.path;
   }
 
+  /** Of its plain bytes. */
+  get sizeBytes(): number {
+    return this.#file.entry.bytes;
+  }
+
   /** The parts of a long file; none: it is read as a whole. */
   get parts(): readonly Part[] {
-    return partsOf(this.#file.entry);
+    this.#parts ??= partsOf(this.#file.entry);
+    return this.#parts;
   }
 
   /** The header of a file with parts. Throws DamageError if it has no text of one. */

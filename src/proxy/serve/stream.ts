@@ -36,8 +36,8 @@ export interface OpenBody {
   readonly isUnread?: boolean;
 }
 
-/** To inflate so many bytes takes a fraction of a millisecond. */
-const QUICK_BYTES_MAX = 128 * 1024;
+/** To inflate so many plain bytes, or to choose lines of them, takes a fraction of a millisecond. */
+export const QUICK_BYTES_MAX = 128 * 1024;
 
 const inflatingBody = <B extends OpenBody>(plainBytes: number, body: B): B =>
   Object.assign(body, { isLaborious: plainBytes > QUICK_BYTES_MAX });
