@@ -100,6 +100,7 @@ test("has the compiled files and the documentation, and no sources or tests", ()
     "deploy/chipboard-prune.timer",
     "deploy/chipboard-publish.service",
     "deploy/chipboard-publish.timer",
+    "deploy/chipboard.nft",
     "deploy/chipboard.service",
     "deploy/compose.yml",
     "deploy/monitoring/alerts.yml",
