@@ -70,7 +70,10 @@ export async function backUpState(from: string, path: string, nowMs: number): Pr
     const copy = await copyState(from, folder, nowMs);
     makePortable(stateFilePath(folder));
     await link(stateFilePath(folder), path).catch(fail);
-    await new DirectorySync().sync(dirname(path));
+    await new DirectorySync().sync(dirname(path)).catch(async (error: unknown) => {
+      await rm(path, { force: true });
+      return fail(error);
+    });
     return copy;
   } finally {
     await rm(folder, { recursive: true });

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readHead } from "../store/log.ts";
 import { MemoryStore } from "../store/memory-store.ts";
-import { InterceptedStore } from "../faults/crash-store.ts";
+import { UnreachableError } from "../../src/lib/errors.ts";
+import { InterceptedStore, isLogWrite } from "../faults/crash-store.ts";
 import type { Ran } from "../program/program.ts";
 import { catalogOf, contentOf, lines, mustPublish, quotesOf, tryPublish } from "./market.ts";
 import { inProcess } from "./run.ts";
@@ -97,3 +98,26 @@ test.each([
     }
   },
 );
+
+test.each([
+  ["made and cannot be read", true, "; publication 2 may stand: run "],
+  ["not made, nor can be read", false, "; publication 2 may stand: run "],
+  ["made by another run", null, ""],
+])("an entry of the log that is %s after the store failed: 5", async (_what, isMade, told) => {
+  const memory = new MemoryStore();
+  await mustPublish(memory, { session: "2026-11-20T12Z", catalog: CATALOG, quotes: levels(10) });
+  let hasFailed = false;
+  const failing = new InterceptedStore(memory, async (operation, run) => {
+    if (isLogWrite(operation)) {
+      hasFailed = true;
+      if (isMade === true) await run();
+      if (isMade === null) await mustPublish(memory, { quotes: levels(12) });
+      throw new UnreachableError("the store fails");
+    }
+    if (hasFailed && isMade !== null) throw new UnreachableError("the store is away");
+    return run();
+  });
+  const { code, said } = await tryPublish(failing, { quotes: levels(11) });
+  const wayOn = told && `${told}"chipboard snapshots ls" when the store answers`;
+  expect([code, said]).toEqual([5, [`the store fails${wayOn}`]]);
+});

@@ -11,6 +11,7 @@
  * (claims.ts, ledgerPartKey).
  */
 import { instantText } from "../../lib/clock.ts";
+import { UnreachableError } from "../../lib/errors.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
 import { publicationKey, snapshotText, type SnapshotName } from "../../store/paths.ts";
 import {
@@ -47,12 +48,40 @@ export async function appendEntry(
   const bytes = signedEntry({ ...wanted, number, at, previous: newest?.sha256 ?? null }, keys);
   const key = publicationKey(number);
   const own = parseEntry(bytes, number, `${store.location}/${key}`);
-  if ((await store.create(key, bytes)) === "created") return own;
+  const outcome = await store.create(key, bytes).catch(async (error: unknown) => {
+    throw await toldWhetherItStands(store, own, error);
+  });
+  if (outcome === "created") return own;
   // A retried request may find the entry of its own first try: no other run publishes this manifest. Two
   // runs can roll back or prune with the same words.
   const isOwn =
     wanted.action === "publish" && (await mustRead(store, number)).sha256 === own.sha256;
   return isOwn ? own : null;
+}
+
+/**
+ * The error of a failed create, which also says whether the entry stands: the store may have failed after
+ * it made the entry, where every reader sees it.
+ */
+async function toldWhetherItStands(
+  store: ObjectStore,
+  { entry, sha256 }: StoredEntry,
+  error: unknown,
+): Promise<unknown> {
+  if (!(error instanceof UnreachableError)) return error;
+  const { number } = entry;
+  const what = isPublication(entry) ? `publication ${number}` : `the prune, entry ${number},`;
+  const told = (text: string): UnreachableError =>
+    new UnreachableError(`${error.message}; ${what} ${text}`, error.details, { cause: error });
+  try {
+    const there = await entriesIn(store)(number);
+    if (there?.sha256 !== sha256) return error;
+  } catch {
+    return told('may stand: run "chipboard snapshots ls" when the store answers');
+  }
+  return told(
+    'stands, but a crash of the machine may lose it: run "chipboard snapshots verify", then the same command again',
+  );
 }
 
 /**
