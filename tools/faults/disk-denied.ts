@@ -30,9 +30,9 @@ async function deniedFromTheStart({ scale, folder, say }: FaultOptions): Promise
       rmSync(place, { recursive: true, force: true });
       const store = new FolderStore(place);
       await publishHead(store);
-      // Every user may write to all parts but this one.
+      // Every user may read all of it, and write to all parts but this one.
       for (const entry of readdirSync(place, { recursive: true, withFileTypes: true })) {
-        if (entry.isDirectory()) chmodSync(join(entry.parentPath, entry.name), 0o777);
+        chmodSync(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o777 : 0o644);
       }
       chmodSync(place, 0o777);
       chmodSync(join(place, part), 0o555);
