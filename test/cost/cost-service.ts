@@ -2,10 +2,15 @@
  * A proxy in a process of its own, over a catalog of 10,000 contracts. Its parent asks it by messages how
  * much processor time it has used: of all its threads, in milliseconds.
  */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { dateText, dayOf, sessionUtc } from "../../src/market/session.ts";
+import { TIERS } from "../../src/market/tier.ts";
 import { publish } from "../../src/publish/publish.ts";
 import { NO_KEYS } from "../../src/snapshot/log/sign.ts";
 import { SESSION, startTestProxy, TestClock } from "../http/fixture.ts";
+import { openGatekeeper } from "../../src/state/open.ts";
 import { publicationKey } from "../../src/store/paths.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 
@@ -14,6 +19,8 @@ export interface CostService {
   readonly url: string;
   readonly starter: string;
   readonly pro: string;
+  /** The key of a Starter that has used all its calls. */
+  readonly spent: string;
   /** A contract with levels, and ids that no contract has but that are like all others. */
   readonly id: string;
   readonly unknown: readonly string[];
@@ -92,7 +99,10 @@ async function store(): Promise<MemoryStore> {
 }
 
 const published = await store();
+const state = mkdtempSync(join(tmpdir(), "chipboard-cost-"));
+process.on("exit", () => rmSync(state, { recursive: true, force: true }));
 const proxy = await startTestProxy({
+  state,
   store: published,
   // The address of each request is the caller's own choice, so that its quota is never spent.
   trustedHops: 1,
@@ -104,7 +114,14 @@ process.on("message", () => {
   process.send?.((user + system) / 1_000);
 });
 process.on("disconnect", () => process.exit(0));
-const { url, starter, pro } = proxy;
+const { url, starter, pro, registry, clock } = proxy;
+const { account_id: id } = await registry.addAccount("spent", "starter", null);
+const { key: spent } = await registry.createKey("spent", null);
+const gatekeeper = await openGatekeeper(state, clock);
+const limit = TIERS.starter.callsPerMonth as number;
+const take = (): Promise<unknown> => gatekeeper.counts.take(`account:${id}`, limit, clock.now());
+await Promise.all(Array.from({ length: limit }, take));
+await gatekeeper.close();
 const unknown = Array.from({ length: 100 }, (_, at) =>
   costId(at).replace("as-long", `as-${10 + at}`),
 );
@@ -117,6 +134,7 @@ process.send?.({
   url,
   starter,
   pro,
+  spent,
   unknown,
   unpriced,
   manifestSha256,

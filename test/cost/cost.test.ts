@@ -361,6 +361,22 @@ test("a 304 to a selection, a basket, an old or a plain file costs what that to 
   expect(found).toEqual([]);
 });
 
+test("a 429 costs the same whatever was asked for", async () => {
+  const headers = { "x-api-key": service.spent };
+  const whole = { path: `${API}/levels.csv`, headers };
+  const found: string[] = [];
+  for (const path of [
+    "/levels.csv?last=1999",
+    "/history.csv?segment=dram",
+    "/prices?segment=dram",
+  ]) {
+    const asked = { path: API + path, headers };
+    expect(await ask(asked), path).toBe(429);
+    found.push(...(await compared(asked, whole)));
+  }
+  expect(found).toEqual([]);
+});
+
 test("a plain history costs at most a few times a coded one", async () => {
   const path = `${API}/history.csv`;
   const headers = { "x-api-key": service.pro };
