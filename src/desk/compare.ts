@@ -111,11 +111,12 @@ async function sideOf(store: ObjectStore, snapshot: FoundSnapshot): Promise<Side
 function withIdsOf(other: Side, side: Side): Side {
   const ids = new Map<string, string>();
   for (const { id, formerly } of other.catalog?.values() ?? []) {
-    if (formerly !== null) ids.set(formerly, id);
+    for (const old of formerly) ids.set(old, id);
   }
   // The other side may be the one with the former ids.
   for (const { id, formerly } of side.catalog?.values() ?? []) {
-    if (formerly !== null && other.catalog?.has(formerly) === true) ids.set(id, formerly);
+    const old = formerly.find((each) => other.catalog?.has(each));
+    if (old !== undefined) ids.set(id, old);
   }
   const idOf = (id: string): string => ids.get(id) ?? id;
   const renamed = <T>(items: ReadonlyMap<string, T> | null): Map<string, T> | null =>

@@ -14,6 +14,7 @@ import {
   dateField,
   decimalField,
   idField,
+  idsField,
   oneOf,
   textField,
   urlField,
@@ -84,8 +85,7 @@ export async function readCatalog(
     requireIndexId(row);
     if (!row.isFaultless) return;
     contracts.push(contract);
-    const { formerly } = contract;
-    if (formerly !== null) renamed.push({ row, id, formerly });
+    for (const formerly of contract.formerly) renamed.push({ row, id, formerly });
   });
   requireFreeFormerIds(renamed, firstRowOf);
   if (complaints.count === before && contracts.length === 0) {
@@ -120,7 +120,7 @@ function indexIdChecker(): (row: Row) => void {
   };
 }
 
-/** A row that names the id that its contract had before. */
+/** A row, and an id that its contract had before. */
 interface Renamed {
   readonly row: Row;
   readonly id: string;
@@ -161,7 +161,7 @@ function contractOf(row: Row): Contract {
     free: row.optional("free", flagField) === "true",
     priceType: row.optional("price_type", priceTypeField),
     delistedOn: row.optional("delisted_on", dateField),
-    formerly: row.optional("formerly", idField),
+    formerly: row.optional("formerly", idsField) ?? [],
     cadenceDays: cadence === null ? USUAL_CADENCE_DAYS : formatMicros(cadence),
   };
 }

@@ -87,6 +87,16 @@ export const idField: Field<string> = {
       : undefined,
 };
 
+/** Ids of contracts, separated by blanks. */
+export const idsField: Field<readonly string[]> = {
+  expected: `a lowercase slug such as ddr5-16gb-spot, at most ${MAX_ID_CHARACTERS} characters, or several, each once, separated by blanks`,
+  parse: (text) => {
+    const ids = text.trim().split(/ +/).map(idField.parse);
+    const isRight = ids.every((id) => id !== undefined) && new Set(ids).size === ids.length;
+    return isRight ? ids : undefined;
+  },
+};
+
 /** Text for people, up to a length. It refuses characters that JSON, CSV or XML cannot hold. */
 const textUpTo = (maxCharacters: number): Field<string> => ({
   expected: `text of 1 to ${maxCharacters} characters without control characters`,

@@ -12,6 +12,23 @@ interface History {
 }
 
 /**
+ * The catalog with all ids that its contracts ever had: those that it names, and those that the catalog before
+ * knew. An id that a contract has again, or that another one names, belongs to that one.
+ */
+export function withFormerIds(
+  catalog: readonly Contract[],
+  before: readonly Contract[],
+): readonly Contract[] {
+  const known = new Map(before.map(({ id, formerly }) => [id, formerly]));
+  const taken = new Set(catalog.flatMap(({ id, formerly }) => [id, ...formerly]));
+  return catalog.map((contract) => {
+    const { id, formerly } = contract;
+    const older = [id, ...formerly].flatMap((each) => known.get(each) ?? []);
+    return { ...contract, formerly: [...older.filter((each) => !taken.has(each)), ...formerly] };
+  });
+}
+
+/**
  * The history under the ids of `catalog`, so that a renamed contract goes on as the same one. Adds a
  * complaint for each contract whose two ids both have levels; then the result must not be used.
  */
@@ -22,7 +39,7 @@ export function withNewIds<H extends History>(
   complaints: Complaints,
 ): H {
   const newIds = new Map(
-    catalog.flatMap(({ id, formerly }) => (formerly === null ? [] : [[formerly, id]])),
+    catalog.flatMap(({ id, formerly }) => formerly.map((old): [string, string] => [old, id])),
   );
   if (newIds.size === 0) return history;
   const ledger = new Map(history.ledger);

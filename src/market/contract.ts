@@ -33,8 +33,8 @@ export interface Contract {
   readonly priceType: (typeof PRICE_TYPES)[number] | null;
   /** Off the boards from 00:00 UTC of this day on; null: listed. */
   readonly delistedOn: Day | null;
-  /** The id that the contract had before. */
-  readonly formerly: string | null;
+  /** The ids that the contract had before, the oldest first. */
+  readonly formerly: readonly string[];
   /** How often the source prices it, in days; 0.5 is every session. */
   readonly cadenceDays: Decimal;
 }

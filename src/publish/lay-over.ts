@@ -2,7 +2,7 @@
 import { InputError } from "../lib/errors.ts";
 import { amend, type Amendment } from "../ledger/amend.ts";
 import type { Correction } from "../ledger/corrections.ts";
-import { withNewIds } from "../ledger/rename.ts";
+import { withFormerIds, withNewIds } from "../ledger/rename.ts";
 import { withChangedTerms } from "../ledger/terms.ts";
 import type { Contract } from "../market/contract.ts";
 import { formatMicros } from "../market/decimal.ts";
@@ -19,18 +19,19 @@ export function layOver(
   inputs: Inputs,
   location: string,
 ): { base: Base; catalog: readonly Contract[]; amendment: Amendment } {
-  const { complaints, given } = inputs;
-  const catalog = inputs.catalog?.contracts ?? stored.catalog;
+  const { complaints, given: levels } = inputs;
+  const given = inputs.catalog?.contracts;
+  const catalog = given ? withFormerIds(given, stored.catalog ?? []) : stored.catalog;
   if (catalog === null) {
     complaints.raise();
     throw new InputError(`${location} holds no catalog yet: give --catalog`);
   }
   const known = inputs.catalog?.ids ?? new Map(catalog.map(({ id }) => [id, FILES.catalog]));
   const newIdOf = (old: string): string | undefined =>
-    catalog.find(({ formerly }) => formerly === old)?.id;
+    catalog.find(({ formerly }) => formerly.includes(old))?.id;
   // If no row of the catalog is readable, complaints about unknown ids only hide its own errors.
-  if (known.size > 0) given.requireKnown((id) => known.has(id), newIdOf, complaints);
-  given.holdDelisted(catalog);
+  if (known.size > 0) levels.requireKnown((id) => known.has(id), newIdOf, complaints);
+  levels.holdDelisted(catalog);
   const base = withNewIds(stored, catalog, (id) => known.get(id) as string, complaints);
   const withdrawn = new Map<string, boolean>();
   for (const { contract, session, newUsd } of base.corrections) {
@@ -42,11 +43,11 @@ export function layOver(
       head: base.head?.publication.session ?? null,
       wasWithdrawn: (contract, session) => withdrawn.get(`${contract} ${session}`) === true,
     },
-    given,
+    levels,
     complaints,
   );
   complaints.raise();
-  const ledger = withChangedTerms(amendment.ledger, base, catalog, given);
+  const ledger = withChangedTerms(amendment.ledger, base, catalog, levels);
   return { base, catalog, amendment: { ...amendment, ledger } };
 }
 

@@ -17,6 +17,12 @@ const day = z.codec(z.iso.date(), z.number(), {
   encode: dateText,
 });
 
+/** Ids in the file, separated by blanks; null: none. */
+const ids = z.codec(z.string().nullable(), z.array(z.string()).readonly(), {
+  decode: (text) => text?.split(" ") ?? [],
+  encode: (all) => (all.length === 0 ? null : all.join(" ")),
+});
+
 /** The fields of an entry in the file's order, each with its name and schema. */
 const FIELDS = {
   id: ["id", z.string()],
@@ -33,7 +39,7 @@ const FIELDS = {
   free: ["free", z.boolean()],
   priceType: ["price_type", z.enum(PRICE_TYPES).nullable()],
   delistedOn: ["delisted_on", day.nullable()],
-  formerly: ["formerly", z.string().nullable()],
+  formerly: ["formerly", ids],
   cadenceDays: ["cadence_days", decimal],
 } satisfies { readonly [F in keyof Contract]: readonly [string, z.ZodType<Contract[F]>] };
 

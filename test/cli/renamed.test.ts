@@ -44,6 +44,51 @@ describe("a contract that gets another id", () => {
     expect((await headJson(store, "pro/contracts/z.json")).history).toHaveLength(4);
   });
 
+  test("keeps the ids of all its names, also those that the catalog no longer says", async () => {
+    const store = await renamed();
+    const rename = (session: string, id: string, formerly: string, usd: number) =>
+      mustPublish(store, {
+        session,
+        catalog: catalogOf([{ id, formerly }, "b"]),
+        quotes: quotesOf({ [id]: usd, b: 5 }),
+      });
+    const formerIds = async (): Promise<unknown> =>
+      (await headJson(store, FILES.catalog)).map((row: CatalogRow) => row.formerly);
+    await rename(NEXT, "y", "z", 12.5);
+    expect(await formerIds()).toEqual(["a z", null]);
+    await rename("2026-11-22T12Z", "x", "y", 12.25);
+    expect(await formerIds()).toEqual(["a z y", null]);
+    expect((await headJson(store, "pro/contracts/x.json")).history).toHaveLength(4);
+    // A catalog without them changes nothing; a contract that gets one of them again takes it.
+    await rename("2026-11-23T00Z", "x", "", 12);
+    expect(await formerIds()).toEqual(["a z y", null]);
+    await mustPublish(store, {
+      session: "2026-11-23T12Z",
+      catalog: catalogOf(["x", "b", "z"]),
+      quotes: quotesOf({ x: 12, b: 5.5, z: 3 }),
+      accept: [{ gate: "free", ids: ["z"] }],
+    });
+    expect(await formerIds()).toEqual(["a y", null, null]);
+    const one = await headJson(store, "pro/contracts/z.json");
+    expect(one.history).toEqual([{ date: "2026-11-23", close_usd: 3 }]);
+  });
+
+  test("may name several former ids at once", async () => {
+    const store = await published();
+    await mustPublish(store, {
+      session: NOON,
+      catalog: catalogOf([{ id: "z", formerly: "before a" }, "b"]),
+      quotes: quotesOf({ z: 12, b: 5 }),
+    });
+    expect((await headJson(store, FILES.catalog))[0].formerly).toBe("before a");
+    const twice = catalogOf([{ id: "z", formerly: "a a" }, "b"]);
+    const { code, said } = await failure(store, { session: NEXT, catalog: twice });
+    expect([code, said[1]]).toEqual([
+      2,
+      expect.stringContaining('formerly "a a": expected a lowercase slug'),
+    ]);
+  });
+
   test("keeps what corrections say of a level that was withdrawn", async () => {
     const store = await published();
     const withdrawn = lines(`${QUOTES},basis`, "a,,2026-11-20T12Z,withdrawn");

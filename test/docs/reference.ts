@@ -227,7 +227,7 @@ const INPUT_MEANINGS: Readonly<Record<string, string>> = {
   "catalog capacity_gb": "of one unit, in gigabytes (10⁹ bytes)",
   "catalog max_carry_days": "how long its last level may be carried; default: `--max-carry-days`",
   "catalog delisted_on": "off the boards from 00:00 UTC of this day",
-  "catalog formerly": "its id before",
+  "catalog formerly": "its ids before; those that earlier catalogs named stay known",
   "catalog cadence_days": "how often it gets a level; default: 0.5, each session",
   "quotes id": "a contract of the catalog",
   "quotes spot_usd": "empty with basis `withdrawn`",

@@ -35,7 +35,7 @@ const PLAIN: Contract = {
   free: false,
   priceType: null,
   delistedOn: null,
-  formerly: null,
+  formerly: [],
   cadenceDays: "1",
 };
 

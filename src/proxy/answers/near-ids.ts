@@ -37,7 +37,7 @@ function namesOf(catalog: readonly Contract[]): Names {
   for (const { id, ticker, formerly } of catalog) {
     note(byLower, ticker.toLowerCase(), id);
     note(byLower, id.toLowerCase(), id);
-    if (formerly !== null) note(byFormer, formerly, id);
+    for (const old of formerly) note(byFormer, old, id);
   }
   const names = { byLower, byFormer };
   namesKnown.set(catalog, names);

@@ -112,7 +112,7 @@ export async function loadSnapshot(
     free: catalog?.filter(({ free: isFree }) => isFree) ?? [],
     stamp,
     newIds: new Map(
-      catalog?.flatMap(({ id, formerly }) => (formerly === null ? [] : [[formerly, id]])),
+      catalog?.flatMap(({ id, formerly }) => formerly.map((old): [string, string] => [old, id])),
     ),
     tiers,
     files,
