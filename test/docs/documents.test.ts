@@ -1,16 +1,12 @@
-/** What all documents have in common: links, paths, commands, length. */
+/** What all documents have in common: links, paths, commands. */
 import { existsSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { expect, test } from "vitest";
 import { blocksOf } from "./blocks.ts";
 import { anchorsOf, FOLLOWED, MADE, PAGES, ROOT, textOf, withoutCode } from "./pages.ts";
 
-const HAND_WRITTEN_WORDS = 23_000;
-const README_WORDS = 800;
 /** Each needs a machine of its own, or is what the tests are run by. */
 const BY = ["root", "docker", "npm"];
-
-const wordsOf = (page: string): number => textOf(page).trim().split(/\s+/).length;
 
 /** test/guide follows the links of the texts that the proxy serves. */
 const LINKING = [...PAGES, ...MADE].filter((page) => !page.startsWith("src/site/"));
@@ -69,10 +65,4 @@ test("the README's stack names every library, and no other", () => {
   const named = rows.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name));
   const { dependencies } = JSON.parse(textOf("package.json"));
   expect(named.toSorted()).toEqual(Object.keys(dependencies).toSorted());
-});
-
-test(`all pages that people write have at most ${HAND_WRITTEN_WORDS} words, the README ${README_WORDS}`, () => {
-  expect(wordsOf("README.md")).toBeLessThanOrEqual(README_WORDS);
-  const words = PAGES.reduce((sum, page) => sum + wordsOf(page), 0);
-  expect(words).toBeLessThanOrEqual(HAND_WRITTEN_WORDS);
 });

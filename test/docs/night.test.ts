@@ -244,7 +244,18 @@ caseOf("A price was wrong", async (night) => {
   });
 });
 
+caseOf("A clock is wrong", async (night) => {
+  await night.publish();
+  expect(await night.levels("pro")).toEqual(AT_NOON);
+  await night.publish();
+  await night.switched("2026-11-29T00Z/r1");
+  expect(await night.levels("pro")).toEqual(TONIGHT);
+  // The next night needs no more than its levels.
+  const later = "2026-11-29T12:05:00Z";
+  expect(await night.publishBetween(later, "--quotes", "noon.csv")).toContain("Published");
+});
+
 test("every case of the page is one of these", () => {
   expect(TITLES).toEqual(titles);
-  expect(titles).toHaveLength(12);
+  expect(titles).toHaveLength(13);
 });

@@ -45,7 +45,7 @@ export async function referencePages(): Promise<Readonly<Record<string, string>>
     "options.md": [
       "Options and variables",
       "each option of each command, its variable, and its default",
-      "Every option can be set in the environment. `CHIPBOARD_NOW` starts the clock at another instant.",
+      "Every option with a variable can be set in the environment. `CHIPBOARD_NOW` starts the clock at another instant.",
       table(["option", "variable", "default", "meaning", "commands"], optionRows(commands)),
     ],
     "inputs.md": ["Inputs", "the columns of catalog, quotes and closes", await inputs()],

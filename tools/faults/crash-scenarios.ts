@@ -4,6 +4,7 @@ import { prune } from "../../src/desk/prune.ts";
 import { repairSnapshots } from "../../src/desk/repair.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { sessionStartMs } from "../../src/market/session.ts";
+import { ANY_TIME } from "../../test/store/log.ts";
 import { MemoryStore } from "../../test/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { parsePublicationKey } from "../../src/store/paths.ts";
@@ -79,8 +80,8 @@ const pruning: Scenario = {
   prepare: async (store) => {
     for (const session of SESSIONS) await publish(store, session);
   },
-  attack: (store) => prune(store, 0, false, AGED_CLOCK, STRICT),
-  next: (store) => prune(store, 0, false, AGED_CLOCK, STRICT),
+  attack: (store) => prune(store, 0, false, AGED_CLOCK, STRICT, ANY_TIME),
+  next: (store) => prune(store, 0, false, AGED_CLOCK, STRICT, ANY_TIME),
   headAfterFault: [NEXT],
   headAfterNext: NEXT,
 };
@@ -140,7 +141,7 @@ async function mirrorInto(store: ObjectStore): Promise<void> {
   pruned ??= (async () => {
     const copy = new MemoryStore();
     await copyInto(copy);
-    await prune(copy, 0, false, AGED_CLOCK, STRICT);
+    await prune(copy, 0, false, AGED_CLOCK, STRICT, ANY_TIME);
     return copy;
   })();
   await copyStore(await pruned, store, false, () => {}, true);

@@ -78,6 +78,7 @@ export const roller = (name: string, reference: string): Actor => ({
         "check",
         clock,
         STRICT,
+        ANY_TIME,
       );
       if (outcome === "unchanged") return null;
       return { number: publication, snapshot };
@@ -89,7 +90,7 @@ export const pruner = (name: string, keepDays: number): Actor => ({
   kind: "prune",
   run: (store, clock) =>
     reported(async () => {
-      await prune(store, keepDays, false, clock, STRICT);
+      await prune(store, keepDays, false, clock, STRICT, ANY_TIME);
       return null;
     }),
 });
