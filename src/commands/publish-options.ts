@@ -3,6 +3,7 @@ import type { Option } from "commander";
 import { setting } from "../lib/config.ts";
 import { InputError } from "../lib/errors.ts";
 import { USUAL_LIMITS } from "../feed/finding.ts";
+import { USUAL_STILL_SESSIONS } from "../market/coverage.ts";
 import { acceptanceOf, GATE_NAMES, type GateOptions } from "../feed/gates.ts";
 import { DAY_MS } from "../lib/clock.ts";
 import { MAX_CARRY_DAYS } from "../market/contract.ts";
@@ -44,6 +45,7 @@ export interface PublishOptions extends StoreOptions, LogKeyOptions, JsonOption 
   readonly maxMove: Micros;
   readonly minCoverage: Micros;
   readonly maxUnchanged: number;
+  readonly noticeStill: number;
   readonly maxGap: number;
   readonly maxCarryDays: number;
   readonly acceptMoves?: true;
@@ -94,7 +96,7 @@ export const publishOptions = (): Readonly<Record<string, Option[]>> => ({
     ),
     setting(
       "--rerender <reason>",
-      "without any input: publish the head's session anew, as this version of the program renders it, for this reason, which is public: it is published with the session",
+      "without any input: publish the head's session anew, as this version of the program renders it or with another --attribution, for this reason, which is public: it is published with the session",
       lineOfText,
     ),
     setting(
@@ -133,6 +135,11 @@ export const publishOptions = (): Readonly<Record<string, Option[]>> => ({
       "unchanged: refuse levels that have not moved for more sessions",
       wholeNumber("expected a whole number of sessions, 0 to 99999", 0, 99_999),
     ).default(USUAL_LIMITS.maxUnchangedSessions),
+    setting(
+      "--notice-still <sessions>",
+      "name contracts whose given level has not moved for this many sessions, if their cadence is under a day; this refuses nothing",
+      wholeNumber("expected a whole number of sessions, 1 to 99999", 1, 99_999),
+    ).default(USUAL_STILL_SESSIONS),
     maxGapOption(),
     setting(
       "--max-carry-days <days>",

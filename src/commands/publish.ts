@@ -93,7 +93,11 @@ async function runOf(options: PublishOptions, command: Command): Promise<Run> {
     const reason = options.rerender;
     const { maxGap } = options;
     const accept = isNamed(command, "accept") ? (options.accept ?? []) : [];
-    const again = { ...release, timeGates: timeGatesFrom({ accept, maxGap }) };
+    const again = {
+      ...release,
+      timeGates: timeGatesFrom({ accept, maxGap }),
+      ...(isNamed(command, "attribution") && { attribution: options.attribution as string }),
+    };
     return (store, progress) => rerender(reason, again, store, clock, progress);
   }
   const { sourceOf } = await import("../feed/source.ts");
@@ -123,6 +127,7 @@ async function runOf(options: PublishOptions, command: Command): Promise<Run> {
     holdInvalid: options.holdInvalid ?? false,
     ignoreUnknown: options.ignoreUnknown ?? false,
     round: options.round ?? false,
+    noticeStillSessions: options.noticeStill,
     waitMs: options.wait ?? 0,
   };
   return (store, progress) => publish(request, store, clock, progress);
@@ -134,7 +139,6 @@ const OF_INPUT = [
   "quotes",
   "closes",
   "session",
-  "attribution",
   "revise",
   "hold",
   "holdInvalid",
@@ -154,7 +158,7 @@ function requireNoInput(command: Command): void {
   );
   if (named.length === 0) return;
   throw new InputError(
-    `--rerender takes everything from the head: leave out ${named.map(({ long }) => long).join(", ")}`,
+    `--rerender takes everything but --attribution from the head: leave out ${named.map(({ long }) => long).join(", ")}`,
   );
 }
 

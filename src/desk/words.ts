@@ -79,6 +79,7 @@ export function printDescription(description: Description): void {
     By: manifest.by ?? "not named",
     Why: manifest.why ?? "none given",
     Board: `${counts["memory"]} memory, ${counts["semiconductor"]} semiconductor of ${counts["contracts"]} contracts`,
+    Unchanged: unchangedText(manifest.movement),
     Index: index === null ? NOT_THERE : indexText(index),
     Parent: parent === null ? "none" : `${shortSession(parent.session_utc)}/r${parent.revision}`,
     Files: `${counts["files"]}, ${counts["bytes"]} bytes, in ${description.folder}`,
@@ -93,12 +94,20 @@ export function printDescription(description: Description): void {
     indices && indices.map((item) => ({ ...item, id: short(item.id), name: short(item.name) })),
   );
   section("Largest moves in 24 hours", description.largest_moves);
+  section("Standing still", manifest.movement?.still ?? []);
   section("Carried", manifest.carried);
   section("Dropped", manifest.dropped);
   section("Delisted", manifest.delisted);
   section("Corrected", manifest.corrected);
   section("Judgements", manifest.judgements);
   section("Breaks", description.breaks);
+}
+
+function unchangedText(movement: Description["manifest"]["movement"]): string {
+  if (movement === undefined) return NOT_THERE;
+  const { given, unchanged, unmoved_since_utc: since } = movement;
+  const all = since === null ? "" : `; no level has moved since ${shortSession(since)}`;
+  return `${unchanged} of ${given} given levels${all}`;
 }
 
 function indexText(index: NonNullable<Description["index"]>): string {

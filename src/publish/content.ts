@@ -67,10 +67,14 @@ export function isContentOfHead(
 }
 
 /** The options of a run as its manifest has them. */
-export const optionsOf = (gates: GateOptions): Manifest["options"] => ({
+export const optionsOf = (
+  gates: GateOptions,
+  noticeStillSessions: number,
+): Manifest["options"] => ({
   max_move_pct: formatMicros(gates.maxMoveMicros),
   min_coverage_pct: formatMicros(gates.minCoverageMicros),
   max_unchanged_sessions: gates.maxUnchangedSessions,
+  notice_still_sessions: noticeStillSessions,
   max_gap_sessions: gates.maxGapSessions,
   max_carry_days: gates.maxCarryDays,
   accept_moves: gates.acceptMoves,

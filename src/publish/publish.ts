@@ -7,6 +7,7 @@ import { ConflictError, InputError } from "../lib/errors.ts";
 import { limitsOf } from "../feed/finding.ts";
 import { unmovedSince } from "../feed/gate-levels.ts";
 import { judge, timeGatesOf } from "../feed/gates.ts";
+import { USUAL_STILL_SESSIONS } from "../market/coverage.ts";
 import { NO_KEYS, requireTrusted } from "../snapshot/log/sign.ts";
 import { timeFindings } from "../snapshot/log/time-gates.ts";
 import type { ObjectStore } from "../store/object-store.ts";
@@ -81,7 +82,7 @@ async function attempt(
     ledger,
     corrections: base.corrections,
     attribution: request.attribution ?? manifest?.attribution ?? DEFAULT_ATTRIBUTION,
-    options: optionsOf(gates),
+    options: optionsOf(gates, request.noticeStillSessions ?? USUAL_STILL_SESSIONS),
     judgements: [],
   };
   const unmoved = unmovedSince({ session, catalog, after: ledger, given });

@@ -4,6 +4,7 @@ import { InputError } from "../lib/errors.ts";
 import { PROGRAM } from "../lib/version.ts";
 import { countLevels } from "../ledger/ledger.ts";
 import { encodeMonth, monthsOf } from "../ledger/months.ts";
+import { movementOf, stillSessionsOf } from "../market/coverage.ts";
 import { dateOf } from "../market/series.ts";
 import { dateText, sessionUtc } from "../market/session.ts";
 import {
@@ -164,6 +165,9 @@ export function manifestOf(
 ): Manifest {
   const view = rendering.views[FULLEST.name];
   const { withoutLevel, ...counts } = countsOf(view);
+  const { market, session, options } = content;
+  const { catalog, seriesOf } = market;
+  const movement = movementOf(catalog, seriesOf, session, stillSessionsOf(options));
   const past = ({ contract, level }: BoardRecord) => ({
     id: contract.id,
     session_utc: sessionUtc(level.session),
@@ -196,6 +200,16 @@ export function manifestOf(
       .map(past),
     dropped: droppedOf(view).map(past),
     delisted: delistedOf(view).map(past),
+    movement: {
+      given: movement.given,
+      unchanged: movement.unchanged,
+      unmoved_since_utc: movement.since === null ? null : sessionUtc(movement.since),
+      still: movement.still.map(({ contract, since }) => ({
+        id: contract.id,
+        since_utc: sessionUtc(since),
+        sessions: name.session - since,
+      })),
+    },
     corrected: head.corrected,
     judgements: content.judgements,
     tiers: perTier((name) => tierSummary(rendering.views[name])),

@@ -37,6 +37,8 @@ export interface PublishRequest extends Omit<ReleaseOptions, "timeGates"> {
   readonly ignoreUnknown?: boolean;
   /** Whether levels with more than 6 decimals are rounded. */
   readonly round?: boolean;
+  /** After how many sessions without a move a contract is named. Default: 14. */
+  readonly noticeStillSessions?: number;
   /** How long to read again while an input is not there, or its levels are sparse or those of the head. */
   readonly waitMs?: number;
 }

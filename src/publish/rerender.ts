@@ -13,14 +13,14 @@ import type { Progress, ReleaseOptions } from "./request.ts";
 import { nextRevision } from "./revisions.ts";
 
 /**
- * Makes a revision of the head with the same ledger, catalog, attribution and limits, unless it would
- * hold the same bytes. Throws ConflictError if nothing is published, RefusedError if the gates on the time
+ * Makes a revision of the head with the same ledger, catalog and limits, and with the attribution given or the
+ * same one, unless it would hold the same bytes. Throws ConflictError if nothing is published, RefusedError if the gates on the time
  * refuse it, InputError if it accepts what they do not refuse, DamageError if the head is damaged,
  * UnreachableError if the store fails.
  */
 export const rerender = (
   reason: string,
-  options: ReleaseOptions,
+  options: ReleaseOptions & { readonly attribution?: string },
   store: ObjectStore,
   clock: Clock,
   progress: Progress,
@@ -34,7 +34,8 @@ export const rerender = (
     const base = { ...stored, head };
     const { publication, manifest } = head;
     await requireTrusted(store, base.end.newest, options.keys ?? NO_KEYS);
-    const content = contentOfHead(base);
+    const stands = contentOfHead(base);
+    const content = { ...stands, attribution: options.attribution ?? stands.attribution };
     const { session } = publication;
     const name = { session, revision: await nextRevision(store, session, base.end.head) };
     // Only a difference is written, and rendered once more for it.

@@ -3,7 +3,7 @@ import { byLargestChange } from "../market/change.ts";
 import type { ChipboardError } from "../lib/errors.ts";
 import { plainText, type Cell, type Fields } from "../lib/terminal.ts";
 import { formatMicros } from "../market/decimal.ts";
-import { sessionKey, sessionUtc } from "../market/session.ts";
+import { parseSession, sessionKey, sessionUtc, type Session } from "../market/session.ts";
 import { snapshotText, snapshotFolder } from "../store/paths.ts";
 import { judgementText } from "../snapshot/judgement.ts";
 import type { PublishResult } from "./release.ts";
@@ -21,9 +21,7 @@ export function summaryLines(result: PublishResult, location: string): string[] 
     headlineOf(result),
     `Board      ${counts["memory"]} memory and ${counts["semiconductor"]} semiconductor contracts of ${counts["contracts"]} in the catalog`,
     `Levels     ${counts["given"]} for the session; carried ${named(carried)}; dropped ${named(dropped)}${delisted.length === 0 ? "" : `; delisted ${named(delisted)}`}`,
-    ...(result.unmovedSince === null
-      ? []
-      : [`Unchanged  no level has moved since ${sessionKey(result.unmovedSince)}`]),
+    ...unchangedLines(result).map((line) => `Unchanged  ${line}`),
     `Corrected  ${corrected.length === 0 ? "nothing" : named(corrected.map(({ contract }) => ({ id: contract })))}`,
     `Files      ${counts["files"]} of ${counts["bytes"]} bytes in ${location}/${snapshotFolder(snapshot)}`,
     ...judgements.slice(0, NAMES_SHOWN).map((item) => `Judgement  ${judgementText(item)}`),
@@ -36,16 +34,15 @@ export function summaryLines(result: PublishResult, location: string): string[] 
 
 /** The same for a CI job's summary page, with the largest moves (GitHub Flavored Markdown). */
 export function summaryMarkdown(result: PublishResult, location: string): string {
-  const { counts, carried, dropped, delisted, corrected, judgements, reason } = result.manifest;
+  const { counts, carried, dropped, delisted, corrected, judgements, reason, movement } =
+    result.manifest;
   const signature = signatureOf(result);
   const moves = byLargestChange(result.board, ({ changePct }) => changePct["24h"]);
   const blocks = [
     `## ${headlineOf(result)}`,
     ...(reason === null ? [] : [`Reason: ${escaped(reason)}`]),
     tableOf(Object.entries(counts).map(([what, count]) => ({ what, count }))),
-    ...(result.unmovedSince === null
-      ? []
-      : [`No level has moved since ${sessionKey(result.unmovedSince)}.`]),
+    ...unchangedLines(result).map((line) => `Unchanged: ${escaped(line)}.`),
     ...listing(
       "Judgements",
       judgements.map(({ by: _by, why: _why, ...item }) => item),
@@ -58,6 +55,7 @@ export function summaryMarkdown(result: PublishResult, location: string): string
         chg_24h_pct: change,
       })),
     ),
+    ...listing("Standing still", movement?.still ?? []),
     ...listing("Carried", carried),
     ...listing("Dropped", dropped),
     ...listing("Delisted", delisted),
@@ -98,7 +96,23 @@ export const resultView = (result: PublishResult, location: string): object => (
   delisted: result.manifest.delisted,
   corrected: result.manifest.corrected,
   judgements: result.manifest.judgements,
+  movement: result.manifest.movement ?? null,
   unmoved_since_utc: result.unmovedSince === null ? null : sessionUtc(result.unmovedSince),
+});
+
+/** What of the feed has not moved, a line for all levels and one for the contracts that stand still. */
+function unchangedLines({ manifest: { movement }, unmovedSince }: PublishResult): string[] {
+  const { given = 0, unchanged = 0, still = [] } = movement ?? {};
+  const all = unmovedSince === null ? null : `no level has moved since ${sessionKey(unmovedSince)}`;
+  const some = unchanged === 0 ? null : `${unchanged} of ${given} given levels`;
+  return [
+    ...((all ?? some) ? [all ?? (some as string)] : []),
+    ...(still.length === 0 ? [] : [`standing still: ${named(still.map(stillText))}`]),
+  ];
+}
+
+const stillText = ({ id, since_utc: since }: { id: string; since_utc: string }) => ({
+  id: `${id} since ${sessionKey(parseSession(since) as Session)}`,
 });
 
 function named(items: readonly { readonly id: string }[]): string {

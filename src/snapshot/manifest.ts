@@ -85,6 +85,14 @@ export type InputEntry = z.infer<typeof inputEntry>;
 /** A carried, dropped or delisted level: the contract, and the session and date of its last given level. */
 const pastLevel = z.object({ id: z.string(), session_utc: sessionUtc, as_of: z.iso.date() });
 
+/** What the given levels say of the feed; see `Movement` in market/coverage.ts. */
+const movement = z.object({
+  given: z.int().nonnegative(),
+  unchanged: z.int().nonnegative(),
+  unmoved_since_utc: sessionUtc.nullable(),
+  still: z.array(z.object({ id: z.string(), since_utc: sessionUtc, sessions: z.int().positive() })),
+});
+
 const tierSummary = z.object({
   session_utc: sessionUtc,
   delayed_sessions: z.int().nonnegative(),
@@ -117,6 +125,8 @@ const manifestSchema = z.object({
   carried: z.array(pastLevel),
   dropped: z.array(pastLevel),
   delisted: z.array(pastLevel),
+  /** Missing: an older program published it. */
+  movement: movement.optional(),
   /** Past levels that this snapshot changed; corrections.json holds all corrections so far. */
   corrected: z.array(
     z.object({

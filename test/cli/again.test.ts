@@ -118,6 +118,20 @@ describe("a lost race", () => {
 });
 
 describe("--rerender", () => {
+  test("changes the credit line, and no level", async () => {
+    const store = await published();
+    const before = await headJson(store, "pro/board.json");
+    const attribution = "Example Prices Ltd";
+    const options = { dryRun: false, attribution };
+    const renamed = await rerender("New credit line", options, store, CLOCK, () => {});
+    expect([renamed.outcome, renamed.manifest.corrected]).toEqual(["published", []]);
+    expect(await headJson(store, "pro/board.json")).toEqual({ ...before, attribution });
+    const again = await rerender("New credit line", options, store, CLOCK, () => {});
+    expect(again.outcome).toBe("unchanged");
+    const kept = await rerender("As it is", { dryRun: false }, store, CLOCK, () => {});
+    expect(kept.outcome).toBe("unchanged");
+  });
+
   const again = (store: ObjectStore, dryRun = false): Promise<PublishResult> =>
     rerender("New columns", { dryRun }, store, CLOCK, () => {});
 

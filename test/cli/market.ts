@@ -62,7 +62,14 @@ export interface Run
     Partial<GateOptions>,
     Pick<
       PublishRequest,
-      "hold" | "holdInvalid" | "ignoreUnknown" | "round" | "keys" | "by" | "why"
+      | "hold"
+      | "holdInvalid"
+      | "ignoreUnknown"
+      | "round"
+      | "keys"
+      | "by"
+      | "why"
+      | "noticeStillSessions"
     > {
   readonly session?: string;
   readonly catalog?: string;
@@ -106,6 +113,9 @@ export async function tryPublish(store: ObjectStore, run: Run): Promise<Ended> {
         holdInvalid: run.holdInvalid ?? false,
         ignoreUnknown: run.ignoreUnknown ?? false,
         round: run.round ?? false,
+        ...(run.noticeStillSessions !== undefined && {
+          noticeStillSessions: run.noticeStillSessions,
+        }),
         gates: {
           maxMoveMicros: run.maxMoveMicros ?? 50_000_000,
           minCoverageMicros: run.minCoverageMicros ?? 80_000_000,

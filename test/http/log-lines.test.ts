@@ -64,7 +64,7 @@ async function printed(onTerminal: boolean): Promise<string> {
 testWith("python3")("a terminal gets text", async () => {
   const lines = (await printed(true)).split("\r\n");
   const time = String.raw`12:05:\d\dZ`;
-  const switched = `snapshot="${SESSION}/r1"  publication=1  ms=\\d+`;
+  const switched = `snapshot="${SESSION}/r1"  publication=1  unchanged=0  still=0  carried=0  ms=\\d+`;
   expect(lines).toContainEqual(
     expect.stringMatching(RegExp(`^${time}  info   snapshot switched  ${switched}$`)),
   );

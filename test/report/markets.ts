@@ -58,6 +58,7 @@ export const reportOf = (market: Market, changes: Partial<ReportInput> = {}): st
     {
       market,
       head: HEAD,
+      options: {},
       attribution: "Test levels, not market data",
       corrections: [],
       judgements: [],

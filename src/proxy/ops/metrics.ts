@@ -2,6 +2,7 @@
 import { readdirSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { SESSION_MS } from "../../market/session.ts";
 
 interface Served {
   readonly stamp: {
@@ -10,6 +11,10 @@ interface Served {
     readonly publishedAtMs: number;
   };
   readonly judgements: readonly { readonly gate: string }[];
+  readonly carried: readonly unknown[];
+  readonly movement?:
+    | { readonly unmoved_since_utc: string | null; readonly still: readonly unknown[] }
+    | undefined;
   readonly heldBytes: number;
 }
 
@@ -50,6 +55,12 @@ const HELP = {
   chipboard_session_timestamp_seconds: "Session of the snapshot served.",
   chipboard_publication_timestamp_seconds:
     "When the publication served was published or rolled back to.",
+  chipboard_unchanged_sessions:
+    "For how many sessions no level of the publication served has moved; 0: one has.",
+  chipboard_still_contracts:
+    "Contracts of the publication served that are priced at least daily and have not moved for long.",
+  chipboard_carried_contracts:
+    "Contracts of the publication served without a level for its session.",
   chipboard_overdue_sessions: "Sessions that should have been published.",
   chipboard_clock_behind_seconds: "How long before that session the clock is.",
   chipboard_certificate_end_timestamp_seconds: "When the certificate in use ends; 0 without TLS.",
@@ -89,6 +100,9 @@ export class ProxyMetrics {
       chipboard_publication: ofServed(({ stamp }) => stamp.publication),
       chipboard_session_timestamp_seconds: ofServed(({ stamp }) => stamp.headMs / 1000),
       chipboard_publication_timestamp_seconds: ofServed(({ stamp }) => stamp.publishedAtMs / 1000),
+      chipboard_unchanged_sessions: ofServed(unchangedSessions),
+      chipboard_still_contracts: ofServed(({ movement }) => movement?.still.length ?? 0),
+      chipboard_carried_contracts: ofServed(({ carried }) => carried.length),
       chipboard_overdue_sessions: observed.overdueSessions,
       chipboard_clock_behind_seconds: () => observed.behindMs() / 1000,
       chipboard_certificate_end_timestamp_seconds: () => observed.certificateEndMs() / 1000,
@@ -128,6 +142,12 @@ export class ProxyMetrics {
   text(): Promise<string> {
     return this.#registry.metrics();
   }
+}
+
+/** How long before the snapshot's session any level moved. */
+function unchangedSessions({ stamp, movement }: Served): number {
+  const since = movement?.unmoved_since_utc ?? null;
+  return since === null ? 0 : Math.round((stamp.headMs - Date.parse(since)) / SESSION_MS);
 }
 
 /** Upper bounds of the buckets. A processor that is not busy needs less than the first. */

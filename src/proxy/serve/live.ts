@@ -121,8 +121,14 @@ export class LiveSnapshot {
       if (publication === this.newest) this.#failures = 0;
       this.loads.loaded += 1;
       const ms = Math.round(performance.now() - startedAt);
-      const { text } = loaded.stamp;
-      log.info({ snapshot: text, publication: publication.number, ms }, "snapshot switched");
+      const { stamp, carried, movement } = loaded;
+      const { number } = publication;
+      const feed = {
+        unchanged: movement?.unchanged,
+        still: movement?.still.length,
+        carried: carried.length,
+      };
+      log.info({ snapshot: stamp.text, publication: number, ...feed, ms }, "snapshot switched");
     } catch (error) {
       this.loads.failed += 1;
       this.#failures += 1;

@@ -57,7 +57,9 @@ export interface ServedSnapshot extends Pick<Manifest, "tiers"> {
 
 /** A verified snapshot, ready to answer from at once. */
 export interface LoadedSnapshot
-  extends ServedSnapshot, Pick<Manifest, "judgements" | "options" | "attribution"> {
+  extends
+    ServedSnapshot,
+    Pick<Manifest, "judgements" | "options" | "attribution" | "carried" | "movement"> {
   readonly publication: Publication;
   /** The free slice, in catalog order. */
   readonly free: readonly Contract[];
@@ -89,7 +91,7 @@ export async function loadSnapshot(
   options: LoadOptions,
 ): Promise<LoadedSnapshot> {
   const manifest = await readManifest(store, publication, publication.manifest_sha256);
-  const { tiers, judgements, options: used, attribution } = manifest;
+  const { tiers, judgements, options: used, attribution, carried, movement } = manifest;
   const stamp = stampOf(publication, options.graceMs);
   const files = new Map<string, PreparedFile>();
   const sent = manifest.files.filter(({ path }) => !INNER.has(path));
@@ -121,6 +123,8 @@ export async function loadSnapshot(
     judgements,
     options: used,
     attribution,
+    carried,
+    movement,
     computed: cacheOf(COMPUTED_MAX),
     heldBytes: [...held.values()].reduce((sum, bytes) => sum + bytes, 0),
   };

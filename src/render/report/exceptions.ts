@@ -2,6 +2,7 @@
 import { counted } from "../../lib/text.ts";
 import type { Correction } from "../../ledger/corrections.ts";
 import { carryLimitSessions } from "../../market/contract.ts";
+import type { Movement } from "../../market/coverage.ts";
 import { dateOf } from "../../market/series.ts";
 import { sessionKey, type Day, type Session } from "../../market/session.ts";
 import {
@@ -94,6 +95,21 @@ export const judgementsSection = (judgements: readonly Judgement[]): string =>
       { label: "Limit", html: ({ limit }) => foreign(String(limit ?? "")) },
     ],
     judgements,
+    { all: FILES.manifest },
+  );
+
+/** Contracts priced at least daily whose given level has not moved for long. */
+export const stillSection = ({ still }: Movement, session: Session): string =>
+  listSection(
+    "still",
+    "Standing still",
+    [
+      { label: "Contract", html: ({ contract }) => idHtml(contract.id) },
+      { label: "Name", name: "wide", html: ({ contract }) => foreign(contract.name) },
+      { label: "Since", html: ({ since }) => sessionHtml(since) },
+      { label: "Sessions", name: "n", html: ({ since }) => String(session - since) },
+    ],
+    still,
     { all: FILES.manifest },
   );
 

@@ -8,6 +8,7 @@
 import { createHash } from "node:crypto";
 import type { Correction } from "../../ledger/corrections.ts";
 import type { Composite } from "../../market/composite.ts";
+import { movementOf, stillSessionsOf, type Movement } from "../../market/coverage.ts";
 import type { Decimal } from "../../market/decimal.ts";
 import { sessionKey, type Session } from "../../market/session.ts";
 import { FULLEST } from "../../market/tier.ts";
@@ -23,6 +24,7 @@ import {
   delistedSection,
   droppedSection,
   judgementsSection,
+  stillSection,
 } from "./exceptions.ts";
 import { changeHtml, escaped, foreign, roundedText } from "../../site/text.js";
 import { sessionHtml } from "./html.ts";
@@ -40,6 +42,8 @@ export interface ReportInput {
   readonly corrections: readonly Correction[];
   /** What the run let through, held or changed, for the report. */
   readonly judgements: readonly Judgement[];
+  /** The run's options, as the manifest has them. */
+  readonly options: Readonly<Record<string, unknown>>;
   readonly program: { readonly name: string; readonly version: string };
 }
 
@@ -49,9 +53,10 @@ export interface ReportInput {
  * to do.
  */
 export function renderReport(input: ReportInput, indices: readonly IndexWithSeries[]): string {
-  const { market, head, attribution, corrections, judgements, program } = input;
+  const { market, head, attribution, corrections, judgements, options, program } = input;
   const view = tierView(market, FULLEST, head);
   const records = recordsOf(view);
+  const movement = movementOf(market.catalog, market.seriesOf, head, stillSessionsOf(options));
   const priced = priceIndices(market, view, indices);
   const composite = priced[0] as PricedIndex;
   return `<!doctype html>
@@ -74,11 +79,12 @@ export function renderReport(input: ReportInput, indices: readonly IndexWithSeri
 ${NAVIGATION}
 </header>
 <main>
-${figures(view, composite.result)}
+${figures(view, composite.result, movement)}
 ${indicesSection(priced)}
 ${movesSection(records)}
 ${boardSection(records, head)}
 ${judgementsSection(judgements)}
+${stillSection(movement, head)}
 ${carriedSection(market, view)}
 ${droppedSection(market, view)}
 ${delistedSection(view)}
@@ -108,6 +114,7 @@ const ANCHORS = {
   moves: "Moves",
   board: "Board",
   judgements: "Judgements",
+  still: "Still",
   carried: "Carried",
   dropped: "Dropped",
   delisted: "Delisted",
@@ -133,13 +140,14 @@ const CONTENT_SECURITY_POLICY = [
 ].join("; ");
 
 /** The numbers at the top of the page. They are the manifest's counts. */
-function figures(view: TierView, index: Composite): string {
+function figures(view: TierView, index: Composite, { unchanged }: Movement): string {
   const counts = countsOf(view);
   const shown: readonly [string, number][] = [
     ["Contracts", counts.contracts],
     ["Memory", counts.memory],
     ["Semiconductor", counts.semiconductor],
     ["Given", counts.given],
+    ["Given unchanged", unchanged],
     ["Carried", counts.carried],
     ["Dropped", counts.dropped],
     ["Delisted", counts.delisted],
