@@ -1,18 +1,65 @@
 #!/usr/bin/env node
 // Also an old Node parses this file, so that it can say what it lacks: no `await` here, no `node:`.
+import { spawn } from "child_process";
 import { existsSync, lstatSync, mkdirSync } from "fs";
 import module from "module";
+import { dirname, join } from "path";
 import { fileURLToPath } from "url";
 
 const { node } = process.versions;
-if (Number.parseInt(node, 10) < 24) {
-  process.stderr.write(`error: chipboard needs Node 24 or newer; this is Node ${node}\n`);
-  process.exit(2);
+if (Number.parseInt(node, 10) >= 24) {
+  keepCompiled(new URL("..", import.meta.url), new URL("../.compiled", import.meta.url));
+  // A checkout runs from its sources; an installed package has none, and runs what was compiled of them.
+  const isCheckout = existsSync(new URL("../src/main.ts", import.meta.url));
+  void import(isCheckout ? "./chipboard.ts" : "../dist/bin/chipboard.js");
+} else {
+  const beside = nodeBeside();
+  if (beside === null) {
+    process.stderr.write(`error: chipboard needs Node 24 or newer; this is Node ${node}\n`);
+    process.exit(2);
+  }
+  runWith(beside);
 }
-keepCompiled(new URL("..", import.meta.url), new URL("../.compiled", import.meta.url));
-// A checkout runs from its sources; an installed package has none, and runs what was compiled of them.
-const isCheckout = existsSync(new URL("../src/main.ts", import.meta.url));
-void import(isCheckout ? "./chipboard.ts" : "../dist/bin/chipboard.js");
+
+/** The Node that npm installed with chipboard; null: there is none for this machine. */
+function nodeBeside() {
+  const { platform, arch } = process;
+  const file = platform === "win32" ? "node.exe" : "node";
+  const { resolve } = module.createRequire(import.meta.url);
+  for (const name of [
+    `node-${platform}-${arch}`,
+    `node-bin-${platform}-${arch}`,
+    `node-win-${arch}`,
+  ]) {
+    try {
+      const path = join(dirname(resolve(`${name}/package.json`)), "bin", file);
+      if (existsSync(path)) return path;
+    } catch {
+      // It is not installed.
+    }
+  }
+  return null;
+}
+
+/**
+ * Runs the same command line with another Node, which gets the signals of this process and gives it its end.
+ * @param {string} path
+ */
+function runWith(path) {
+  const child = spawn(path, process.argv.slice(1), { stdio: "inherit" });
+  /** @type {NodeJS.Signals[]} */
+  const passedOn = ["SIGINT", "SIGTERM", "SIGHUP"];
+  for (const signal of passedOn) process.on(signal, () => child.kill(signal));
+  child.on("error", (error) => {
+    process.stderr.write(`error: ${path} cannot be run: ${error.message}\n`);
+    process.exit(2);
+  });
+  child.on("exit", (code, signal) => {
+    for (const each of passedOn) process.removeAllListeners(each);
+    if (signal === null) process.exit(code);
+    else process.kill(process.pid, signal);
+  });
+}
 
 /**
  * Lets Node keep what it compiles in a folder of the installation. Whoever writes there decides what runs, and no

@@ -321,7 +321,7 @@ test("upgrade and go back: the service runs the release that is named", async ()
   await machine.expect(blocks("Go back").join(""));
   expect((await readyz())["snapshot"]).toBe("2026-11-22T00Z/r1");
   expect(await machine.expect("chipboard --version")).toBe(installed);
-  expect(await running()).toBe("/opt/chipboard/0.2.0");
+  expect(await running()).toBe("/opt/chipboard/0.3.0");
   expect(JSON.parse(await withKey("usage"))).toMatchObject({ account: "first" });
 });
 
@@ -331,17 +331,17 @@ test("a package that npm pack made is a release as well", async () => {
     `git clone -q /srv/source packed && cd packed && npm ci && npm ci --prefix tools && npm pack`,
   );
   await machine.expect(`cp packed/chipboard-9.9.9.tgz .
-    ${`${take}${use}`.replaceAll("0.2.0", "9.9.9")}
+    ${`${take}${use}`.replaceAll("0.3.0", "9.9.9")}
     systemctl restart chipboard.service`);
   expect(await machine.expect("chipboard --version")).toBe("9.9.9\n");
   expect((await readyz())["snapshot"]).toBe("2026-11-22T00Z/r1");
   expect(await running()).toBe("/opt/chipboard/9.9.9/node_modules/chipboard");
   await machine.expect("systemctl start chipboard-publish.service chipboard-backup.service");
 
-  await machine.expect(blocks("Go back").join("").replaceAll("0.2.0", "9.9.9"));
+  await machine.expect(blocks("Go back").join("").replaceAll("0.3.0", "9.9.9"));
   expect(await running()).toBe("/opt/chipboard/9.9.9/node_modules/chipboard");
   await machine.expect(blocks("Go back").join(""));
-  expect(await running()).toBe("/opt/chipboard/0.2.0");
+  expect(await running()).toBe("/opt/chipboard/0.3.0");
 });
 
 test("signing: the unit signs what it publishes, and the proxy serves what is signed", async () => {

@@ -8,7 +8,7 @@ import { referencePages } from "./reference.ts";
 const pages = await referencePages();
 
 test.each(Object.entries(pages))(
-  "%s is as the program says; if not, run node test/docs/write-reference.ts",
+  "%s is as the program says; if not, run npm run regenerate",
   (name, text) => {
     expect(textOf(`docs/reference/${name}`)).toBe(text);
   },

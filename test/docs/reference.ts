@@ -122,7 +122,7 @@ export async function referencePages(): Promise<Readonly<Record<string, string>>
 
 const INTRODUCTION = `# Reference
 
-These pages are made from the program by \`node test/docs/write-reference.ts\`, and a test compares them.`;
+These pages are made from the program by \`npm run regenerate\`, and a test compares them.`;
 
 /** Every command that does something, with its place in the tree. */
 async function allCommands(): Promise<readonly Command[]> {

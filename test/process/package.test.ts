@@ -2,13 +2,14 @@
  * What `npm run release` gives to operators: a package that is compiled and complete and has no file that it does not
  * need, the list of packages that it runs with, and checksums.
  */
-import { execFile, spawnSync } from "node:child_process";
+import { execFile, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { PROGRAM } from "../../src/lib/version.ts";
 import { catalogOf, quotesOf } from "../cli/market.ts";
 import { MADE, PAGES } from "../docs/pages.ts";
@@ -117,6 +118,7 @@ test("has the compiled files and the documentation, and no sources or tests", ()
     "docs/board.png",
     "docs/contract.png",
     "docs/report.png",
+    "npm-shrinkwrap.json",
     "package.json",
     "snapshots/README.md",
   ]);
@@ -200,7 +202,71 @@ function oldNode(): readonly string[] {
     : [old];
 }
 
+test("npm installs what the SBOM lists, in the same versions", async () => {
+  // Not below `folder`: npm removes what it does not know from modules above it, also through links.
+  const place = mkdtempSync(join(tmpdir(), "chipboard-installed-"));
+  onTestFinished(() => rmSync(place, { recursive: true }));
+  const archive = join(folder, "released", ARCHIVE);
+  await run("tar", ["xzf", archive, "--strip-components=1", "-C", place]);
+  await run("npm", ["ci", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund"], {
+    cwd: place,
+  });
+  const lock = await readFile(join(place, "node_modules/.package-lock.json"), "utf8");
+  const installed = Object.entries<{ version: string }>(JSON.parse(lock).packages).map(
+    ([path, { version }]) => `${path.replace(/^.*node_modules\//, "")}@${version}`,
+  );
+  const sbom = JSON.parse(await readFile(join(folder, "released", SBOM), "utf8"));
+  const listed = sbom.components.map((component: { "bom-ref": string }) => component["bom-ref"]);
+  // It lists the Node of each kind of machine, and npm installs the one that fits.
+  const isNode = (name: string): boolean => /^node-(?:bin-)?(?:darwin|linux|win)-/.test(name);
+  const others = (names: readonly string[]): string[] =>
+    [...new Set(names.filter((name) => !isNode(name)))].toSorted();
+  expect(others(installed)).toEqual(others(listed));
+  expect(listed).toEqual(expect.arrayContaining(installed.filter(isNode)));
+  const command = join(place, "bin/chipboard.js");
+  const [node = ""] = oldNode();
+  // Whatever Node the machine has, the one that was installed runs the command.
+  expect((await run(node, [command, "--version"])).stdout).toBe(`${PROGRAM.version}\n`);
+}, 300_000);
+
+describe("on a Node that is too old, with the right one beside it", () => {
+  test("the command runs, and ends as it would without", () => {
+    const [node = "", ...args] = oldNode();
+    for (const script of [bin, join(ROOT, "bin/chipboard.js")]) {
+      const call = (...words: string[]) =>
+        spawnSync(node, [...args, script, ...words], { cwd: folder, encoding: "utf8" });
+      expect(call("--version")).toMatchObject({ status: 0, stdout: `${PROGRAM.version}\n` });
+      expect(call("no-command")).toMatchObject({ status: 2, stdout: "" });
+    }
+  });
+
+  test("a signal ends it in order", async () => {
+    const [node = "", ...args] = oldNode();
+    const child = spawn(node, [...args, bin, "serve", "--port", "0", "--metrics-port", "off"], {
+      cwd: folder,
+      env: { ...process.env, CHIPBOARD_STORE: "store", CHIPBOARD_STATE: "state" },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    let said = "";
+    for await (const piece of child.stdout) {
+      said += String(piece);
+      if (said.includes("listening on")) break;
+    }
+    child.kill("SIGTERM");
+    const [code] = await once(child, "exit");
+    expect([said.includes("listening on"), code]).toEqual([true, 0]);
+  });
+});
+
 describe("on a Node that is too old", () => {
+  let alone: string;
+  beforeAll(async () => {
+    alone = mkdtempSync(join(tmpdir(), "chipboard-alone-"));
+    await run("cp", [bin, alone]);
+    writeFileSync(join(alone, "package.json"), '{"type":"module"}');
+  });
+  afterAll(() => rmSync(alone, { recursive: true }));
+
   test.each([
     "",
     "--help",
@@ -209,14 +275,13 @@ describe("on a Node that is too old", () => {
     "serve",
     "snapshots ls",
     "no-command",
-  ])("chipboard %s says what it needs, in a package and in a checkout", (line) => {
+  ])("chipboard %s says what it needs", (line) => {
     const [node = "", ...args] = oldNode();
-    for (const script of [bin, join(ROOT, "bin/chipboard.js")]) {
-      const words = [...args, script, ...line.split(" ").filter((word) => word !== "")];
-      const { status, stdout, stderr } = spawnSync(node, words, { cwd: folder, encoding: "utf8" });
-      expect([status, stdout]).toEqual([2, ""]);
-      expect(stderr).toMatch(/^error: chipboard needs Node 24 or newer; this is Node [\d.]+\n$/);
-    }
+    const script = join(alone, "chipboard.js");
+    const words = [...args, script, ...line.split(" ").filter((word) => word !== "")];
+    const { status, stdout, stderr } = spawnSync(node, words, { cwd: alone, encoding: "utf8" });
+    expect([status, stdout]).toEqual([2, ""]);
+    expect(stderr).toMatch(/^error: chipboard needs Node 24 or newer; this is Node [\d.]+\n$/);
   });
 
   test("npm scripts begin where it is said", async () => {
