@@ -39,7 +39,7 @@ test.runIf(s3 !== null)(
       expect((await at("rollback 2026-11-20T00Z --reason back")).outcome).toBe("rolled_back");
       expect((await at("verify --all")).whole).toBe(true);
       expect((await at(`copy ${location} ${copy}`)).outcome).toBe("copied");
-      const later = "2099-01-01T00:00:00Z";
+      const later = "2026-11-24T00:05:00Z";
       expect(await at("prune --keep-days 0", later)).toMatchObject({
         snapshots: [{ name: "2026-11-21T00Z/r1", orphan: false }],
         kept: 2,
