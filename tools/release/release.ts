@@ -4,7 +4,8 @@
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -16,27 +17,40 @@ if (out === undefined) {
 const folder = resolve(out);
 mkdirSync(folder, { recursive: true });
 
-const npm = (...args: readonly string[]): string =>
-  execFileSync("npm", args, { cwd: ROOT, encoding: "utf8", maxBuffer: 1e8 });
+const npm = (cwd: string, ...args: readonly string[]): string =>
+  execFileSync("npm", args, { cwd, encoding: "utf8", maxBuffer: 1e8 });
+
+/** A folder with what npm must know of the packages that run. With the others, it leaves out what both need. */
+function runtimeLock(): string {
+  const work = mkdtempSync(join(tmpdir(), "chipboard-release-"));
+  const { devDependencies: _, ...manifest } = jsonOf("package.json");
+  const lock = jsonOf("package-lock.json");
+  const { devDependencies: __, ...top } = lock.packages[""];
+  const others = Object.entries<{ dev?: boolean }>(lock.packages).filter(
+    ([path, { dev }]) => path !== "" && dev !== true,
+  );
+  const packages = { "": top, ...Object.fromEntries(others) };
+  writeFileSync(join(work, "package.json"), JSON.stringify(manifest));
+  writeFileSync(join(work, "package-lock.json"), JSON.stringify({ ...lock, packages }));
+  return work;
+}
+
+const jsonOf = (name: string) => JSON.parse(readFileSync(join(ROOT, name), "utf8"));
 
 // What the build prints comes first.
-const printed = npm("pack", "--json", "--pack-destination", folder);
+const printed = npm(ROOT, "pack", "--json", "--pack-destination", folder);
 const [{ filename }] = JSON.parse(printed.slice(printed.indexOf("[\n")));
 
+const work = runtimeLock();
 const sbom = JSON.parse(
-  npm(
-    "sbom",
-    "--sbom-format=cyclonedx",
-    "--sbom-type=application",
-    "--package-lock-only",
-    "--omit=dev",
-  ),
+  npm(work, "sbom", "--sbom-format=cyclonedx", "--sbom-type=application", "--package-lock-only"),
 );
+rmSync(work, { recursive: true });
 // Both are new in each run, and CycloneDX asks for neither.
 delete sbom.serialNumber;
 delete sbom.metadata.timestamp;
 // npm takes it from the folder.
-sbom.metadata.component.name = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")).name;
+sbom.metadata.component.name = jsonOf("package.json").name;
 const sbomName = filename.replace(/\.tgz$/, ".cdx.json");
 writeFileSync(join(folder, sbomName), `${JSON.stringify(sbom, null, 1)}\n`);
 
