@@ -49,11 +49,11 @@ export async function killed(servings: Serving[]): Promise<void> {
 
 /** Waits until `check` returns true. */
 export async function until(check: () => boolean | Promise<boolean>): Promise<void> {
-  for (let attempt = 0; attempt < 1_500; attempt += 1) {
+  for (const deadline = performance.now() + 300_000; performance.now() < deadline;) {
     if (await check()) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
-  throw new Error("The condition was not met within 30 s");
+  throw new Error("The condition was not met within 5 minutes");
 }
 
 export interface Market {

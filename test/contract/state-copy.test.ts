@@ -262,7 +262,7 @@ function copyTests(redis: RedisServer): void {
           const subject = gatekeeper.addressSubject(ADDRESSES[0] as string, START);
           expect(await gatekeeper.counts.used(subject, START)).toBe(1);
         },
-        { timeout: 5_000 },
+        { timeout: 120_000 },
       );
     }
   });
@@ -346,10 +346,10 @@ function copyTests(redis: RedisServer): void {
       onTestFinished(() => emptied.disconnect());
       await emptied.flushdb();
       await vi.waitFor(() => expect(gatekeeper.trouble).toMatch(/"state copy"/), {
-        timeout: 5_000,
+        timeout: 120_000,
       });
       await copyState(file, at(9), START);
-      await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), { timeout: 5_000 });
+      await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), { timeout: 120_000 });
       expect(await gatekeeper.verdicts.authenticate(valid[0] as string)).toMatchObject({
         refusal: null,
       });

@@ -104,7 +104,7 @@ describe("an SQLite state", () => {
     await gatekeeper.counts.take("account:acme", 10, clock.now());
     await rename(file, `${file}.away`);
     await writeFile(file, "not a database");
-    await vi.waitFor(() => expect(gatekeeper.trouble).not.toBeNull(), { timeout: 5_000 });
+    await vi.waitFor(() => expect(gatekeeper.trouble).not.toBeNull(), { timeout: 120_000 });
     expect(await gatekeeper.counts.take("account:acme", 10, clock.now())).toEqual({
       granted: true,
       used: 2,
@@ -115,7 +115,7 @@ describe("an SQLite state", () => {
     });
     await rename(`${file}.away`, file);
     await chmod(file, 0o600);
-    await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), { timeout: 5_000 });
+    await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), { timeout: 120_000 });
     await gatekeeper.close();
     const after = await openGatekeeper(location, clock);
     expect(await after.counts.used("account:acme", clock.now())).toBe(2);
@@ -134,8 +134,8 @@ describe("an SQLite state", () => {
       await gatekeeper.counts.take(`account:${account_id}`, null, clock.now());
     for (const suffix of ["", "-wal", "-shm"]) await rm(file + suffix);
     await writeFile(file, older, { mode: 0o600 });
-    await vi.waitFor(() => expect(gatekeeper.trouble).not.toBeNull(), { timeout: 5_000 });
-    await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), { timeout: 5_000 });
+    await vi.waitFor(() => expect(gatekeeper.trouble).not.toBeNull(), { timeout: 120_000 });
+    await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), { timeout: 120_000 });
     const usage = (): Promise<number | undefined> =>
       withRegistry(location, clock, "use", async (registry) => (await registry.usage())[0]?.used);
     expect(await usage()).toBe(3);
@@ -197,7 +197,7 @@ describe("an SQLite state", () => {
     await gatekeeper.close();
     nowMs = Date.parse("2026-12-01T01:00:00.000Z");
     const next = await openGatekeeper(location, moving);
-    await vi.waitFor(() => expect(subjects()).toEqual(["2026-11 account"]), { timeout: 5_000 });
+    await vi.waitFor(() => expect(subjects()).toEqual(["2026-11 account"]), { timeout: 120_000 });
     await next.close();
   });
 

@@ -241,11 +241,11 @@ export const snapshotOf = async (proxy: TestProxy): Promise<unknown> =>
 
 /** Polls until `check` returns true. */
 export async function eventually(check: () => boolean | Promise<boolean>): Promise<void> {
-  for (let attempt = 0; attempt < 600; attempt += 1) {
+  for (const deadline = performance.now() + 300_000; performance.now() < deadline;) {
     if (await check()) return;
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
-  throw new Error("The condition was not met within 15 s");
+  throw new Error("The condition was not met within 5 minutes");
 }
 
 /** How far a session is from SESSION, in milliseconds. */
