@@ -10,30 +10,6 @@ const PLACES = 8;
 const AT_ONCE = 4;
 const AT_ONCE_EACH = 2;
 
-/** A place in the queue, or a claim on one. One request has at most one. */
-export interface Place {
-  /** Takes the place, if it is not taken yet. False: the holder has no free one. */
-  enter(): boolean;
-  /**
-   * Runs the work when it is the holder's turn, and not too much runs already; within other work of the place
-   * at once. Work that several places share begins within the first one's `run`, so that none of them waits for
-   * work that waits itself.
-   */
-  run<T>(work: () => Promise<T>): Promise<T>;
-  /** Resolves in a later turn of the event loop, in which nobody else's piece begins. */
-  turn(): Promise<void>;
-  /** Gives the place back. */
-  leave(): void;
-}
-
-/** The place of work that nobody else waits for: that of the process itself. */
-export const NO_QUEUE: Place = {
-  enter: () => true,
-  run: (work) => work(),
-  turn: async () => {},
-  leave: () => {},
-};
-
 /** Waiters by holder. The first holder is next, and its waiters go on in the order of arrival. */
 class Waiting {
   readonly #waiters = new Map<string, (() => void)[]>();
@@ -61,6 +37,7 @@ class Waiting {
   }
 }
 
+/** The queue. Requests use it by their places. */
 export class Turns {
   readonly #places = new Map<string, number>();
   readonly #running = new Map<string, number>();
@@ -72,50 +49,39 @@ export class Turns {
 
   /** The place of one request of `holder`. It is taken when the request has work to do. */
   placeOf(holder: string): Place {
-    let isTaken = false;
-    let isRunning = false;
-    return {
-      enter: () => {
-        isTaken ||= this.#enter(holder);
-        return isTaken;
-      },
-      run: async (work) => {
-        if (isRunning) return work();
-        await this.#toBegin(holder);
-        isRunning = true;
-        try {
-          return await work();
-        } finally {
-          isRunning = false;
-          this.#end(holder);
-        }
-      },
-      turn: () => this.#turn(holder),
-      leave: () => {
-        if (isTaken) add(this.#places, holder, -1);
-        isTaken = false;
-      },
-    };
+    return new Place(this, holder);
   }
 
-  #enter(holder: string): boolean {
+  enter(holder: string): boolean {
     const isFree = (this.#places.get(holder) ?? 0) < PLACES;
     if (isFree) add(this.#places, holder, 1);
     else this.refusals += 1;
     return isFree;
   }
 
-  #toBegin(holder: string): Promise<void> {
+  leave(holder: string): void {
+    add(this.#places, holder, -1);
+  }
+
+  /** Resolves when the holder's work may begin; `end` must follow. */
+  begin(holder: string): Promise<void> {
     return new Promise((resolve) => {
       this.#toRun.add(holder, resolve);
       this.#letRun();
     });
   }
 
-  #end(holder: string): void {
+  end(holder: string): void {
     this.#runs -= 1;
     add(this.#running, holder, -1);
     this.#letRun();
+  }
+
+  turn(holder: string): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#toTurn.isEmpty) setImmediate(() => this.#letTurn());
+      this.#toTurn.add(holder, resolve);
+    });
   }
 
   #letRun(): void {
@@ -132,13 +98,6 @@ export class Turns {
     }
   }
 
-  #turn(holder: string): Promise<void> {
-    return new Promise((resolve) => {
-      if (this.#toTurn.isEmpty) setImmediate(() => this.#letTurn());
-      this.#toTurn.add(holder, resolve);
-    });
-  }
-
   #letTurn(): void {
     this.#toTurn.take()?.();
     if (!this.#toTurn.isEmpty) setImmediate(() => this.#letTurn());
@@ -151,3 +110,54 @@ function add(counts: Map<string, number>, holder: string, change: number): void 
   if (count === 0) counts.delete(holder);
   else counts.set(holder, count);
 }
+
+/** A place in the queue, or a claim on one. One request has at most one. */
+export class Place {
+  /** Null: that of the process itself, which nobody waits for. */
+  readonly #turns: Turns | null;
+  readonly #holder: string;
+  #isTaken = false;
+  #isRunning = false;
+
+  constructor(turns: Turns | null, holder: string) {
+    this.#turns = turns;
+    this.#holder = holder;
+  }
+
+  /** Takes the place, if it is not taken yet. False: the holder has no free one. */
+  enter(): boolean {
+    this.#isTaken ||= this.#turns?.enter(this.#holder) ?? true;
+    return this.#isTaken;
+  }
+
+  /**
+   * Runs the work when it is the holder's turn, and not too much runs already; within other work of the place
+   * at once. Work that several places share begins within the first one's `run`, so that none of them waits for
+   * work that waits itself.
+   */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#turns === null || this.#isRunning) return work();
+    await this.#turns.begin(this.#holder);
+    this.#isRunning = true;
+    try {
+      return await work();
+    } finally {
+      this.#isRunning = false;
+      this.#turns.end(this.#holder);
+    }
+  }
+
+  /** Resolves in a later turn of the event loop, in which nobody else's piece begins. */
+  async turn(): Promise<void> {
+    await this.#turns?.turn(this.#holder);
+  }
+
+  /** Gives the place back. */
+  leave(): void {
+    if (this.#isTaken) this.#turns?.leave(this.#holder);
+    this.#isTaken = false;
+  }
+}
+
+/** The place of work that nobody else waits for: that of the process itself. */
+export const NO_QUEUE = new Place(null, "");

@@ -89,12 +89,12 @@ export async function selected(
   { tier }: Reader,
   place: Place,
 ): Promise<Pick<Found, "forms"> | Omit<Unmade, "cacheControl"> | Denial> {
-  const limits = await limitsOf(selection, route, tier, snapshot, log, place);
-  if ("code" in limits) return limits;
   const overdue = overdueSessions(snapshot.stamp, nowMs);
   const key = `${file.path}?${selection.name}~${overdue}`;
   const known = snapshot.computed?.get(key);
   if (known !== undefined) return { forms: known };
+  const limits = await limitsOf(selection, route, tier, snapshot, log, place);
+  if ("code" in limits) return limits;
   const make = async (): Promise<Forms> => {
     const plain = Buffer.from(await linesOf(file, overdue, limits, "text" in route.body, place));
     const isCoded = plain.length > CODED_FROM_BYTES && prefersGzip(headers["accept-encoding"]);

@@ -5,6 +5,7 @@
  * a regular expression with two ways to match the same text would take quadratic time.
  */
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { cacheOf } from "../../lib/caches.ts";
 import type { Entity, Forms, Validators } from "./entity.ts";
 import type { ByteRange } from "./stream.ts";
 
@@ -156,10 +157,18 @@ function requestedRange(
  * 12.5.3, lets a server ignore the field.
  */
 export function prefersGzip(acceptEncoding = ""): boolean {
+  const known = preferences.get(acceptEncoding);
+  if (known !== undefined) return known;
   const weights = parseWeights(acceptEncoding);
   const gzip = weights.get("gzip") ?? weights.get("x-gzip") ?? weights.get("*") ?? 0;
-  return gzip > 0 && gzip >= (weights.get("identity") ?? 0);
+  const isPreferred = gzip > 0 && gzip >= (weights.get("identity") ?? 0);
+  if (acceptEncoding.length <= FIELD_CHARACTERS_MAX) preferences.set(acceptEncoding, isPreferred);
+  return isPreferred;
 }
+
+/** Nearly all requests have one of a few values of the field, and a short one. */
+const preferences = cacheOf<boolean>(100);
+const FIELD_CHARACTERS_MAX = 100;
 
 /** A weight (RFC 9110, 12.4.2), also one above 1. */
 const WEIGHT = /^q=([01](?:\.\d{0,3})?)$/;
