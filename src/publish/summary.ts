@@ -103,10 +103,9 @@ export const resultView = (result: PublishResult, location: string): object => (
 /** What of the feed has not moved, a line for all levels and one for the contracts that stand still. */
 function unchangedLines({ manifest: { movement }, unmovedSince }: PublishResult): string[] {
   const { given = 0, unchanged = 0, still = [] } = movement ?? {};
-  const all = unmovedSince === null ? null : `no level has moved since ${sessionKey(unmovedSince)}`;
-  const some = unchanged === 0 ? null : `${unchanged} of ${given} given levels`;
+  const some = unchanged === 0 ? [] : [`${unchanged} of ${given} given levels`];
   return [
-    ...((all ?? some) ? [all ?? (some as string)] : []),
+    ...(unmovedSince === null ? some : [`no level has moved since ${sessionKey(unmovedSince)}`]),
     ...(still.length === 0 ? [] : [`standing still: ${named(still.map(stillText))}`]),
   ];
 }
