@@ -1,4 +1,5 @@
 /** Reads JSON (an array of objects) and NDJSON (an object per line) as a stream. */
+import { repeatedMembers } from "../lib/json.ts";
 import { lineReader, MAX_ROW_CHARACTERS, ROW_TOO_LONG, type TextReader } from "./text.ts";
 
 /** A number with its digits as written: floating point would change them. */
@@ -16,8 +17,8 @@ class NumberText {
 /** The fields of an object. `cellText` reads the values; JSON.stringify shows them in messages. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** Receives the fields of an object and its position. */
-type TakeFields = (fields: Fields, position: number) => void;
+/** Receives the fields of an object, its position, and the fields that stand in it more than once. */
+type TakeFields = (fields: Fields, position: number, repeated: readonly string[]) => void;
 
 /** Receives a fault; position null means the whole text. */
 type TakeFault = (finding: string, position: number | null) => void;
@@ -111,8 +112,11 @@ function takeText(text: string, position: number, take: TakeFields, fault: TakeF
     return false;
   }
   const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  if (isObject && !(value instanceof NumberText)) take(value as Fields, position);
-  else fault("expected an object", position);
+  if (isObject && !(value instanceof NumberText)) {
+    take(value as Fields, position, repeatedMembers(text));
+  } else {
+    fault("expected an object", position);
+  }
   return true;
 }
 

@@ -128,7 +128,7 @@ export async function readTable(
     const reader =
       format === "csv"
         ? csvReader(recordTaker(rows), fault)
-        : objectReader((fields, position) => takeFields(rows, fields, position), fault);
+        : objectReader((...object) => takeFields(rows, ...object), fault);
     let told = before;
     for await (const chunk of chunks) {
       if (!reader.read(chunk)) return;
@@ -257,10 +257,16 @@ function unknown(noun: "column" | "field", name: string, at: number, shape: Tabl
   return `unknown ${noun} ${quoted(name)}, ${isIndex ? INDEX : wayOn}`;
 }
 
-function takeFields(rows: Rows, fields: Fields, position: number): void {
+function takeFields(
+  rows: Rows,
+  fields: Fields,
+  position: number,
+  repeated: readonly string[],
+): void {
   const { shape, complaints, where, filter, countRow, take } = rows;
   countRow();
-  if (Object.hasOwn(fields, "id") && filter?.leavesOut(cellText(fields["id"]) ?? "")) return;
+  const hasId = Object.hasOwn(fields, "id") && !repeated.includes("id");
+  if (hasId && filter?.leavesOut(cellText(fields["id"]) ?? "")) return;
   let isFaultless = true;
   const fault = (name: string, tell: () => void): void => {
     isFaultless = false;
@@ -282,6 +288,9 @@ function takeFields(rows: Rows, fields: Fields, position: number): void {
     if (columnLike(name, shape) !== undefined) isFaultless = false;
     found(unknown("field", name, -1, shape));
   }
+  for (const name of repeated) {
+    fault(name, () => found(`the field ${quoted(name)} appears twice`));
+  }
   for (const name of shape.required) {
     if (!Object.hasOwn(fields, name) && !names.some((other) => columnLike(other, shape) === name))
       fault(name, () => found(`the field ${quoted(name)} is missing`));
@@ -295,6 +304,6 @@ function takeFields(rows: Rows, fields: Fields, position: number): void {
     fault(name, () => complaints.cell(where(position), name, shown, "text or a number"));
     return null;
   });
-  if (isFaultless || cells[shape.columns.indexOf("id")] !== null)
+  if (isFaultless || (hasId && cells[shape.columns.indexOf("id")] !== null))
     take(new Row(rows, cells, position, isFaultless));
 }

@@ -1,4 +1,4 @@
-/** How the JSON of stored files and of answers is written. */
+/** How the JSON of stored files and of answers is written, and the members that JSON.parse would lose. */
 
 declare global {
   /** ECMAScript's JSON.parse source text access, which TypeScript's library lacks. */
@@ -42,4 +42,60 @@ function written(value: unknown): string {
   }
   const members = Object.entries(value).filter(([, member]) => member !== undefined);
   return `{${members.map(([name, member]) => `"${name}":${written(member)}`).join(",")}}`;
+}
+
+/** An object or array around a place of a text. */
+interface Around {
+  /** The names of the members so far; null: it is an array. */
+  readonly names: Set<string> | null;
+  /** The names of the members that it is in: `pro.price`. */
+  readonly path: string;
+}
+
+/** The most repeated members of a text that are told. */
+const REPEATED_MAX = 100;
+
+/**
+ * The members that an object has more than once, each with the members around it: `spot_usd`, `pro.price`.
+ * JSON.parse takes the last one without a word. The text must be valid JSON. At most the first 100.
+ */
+export function repeatedMembers(text: string): string[] {
+  const repeated = new Set<string>();
+  const outer: Around[] = [];
+  let around: Around = { names: null, path: "" };
+  /** The path of the value that comes next. */
+  let path = "";
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at];
+    if (character === "{" || character === "[") {
+      outer.push(around);
+      around = { names: character === "{" ? new Set() : null, path };
+    } else if (character === "}" || character === "]") {
+      around = outer.pop() as Around;
+      path = around.path;
+    } else if (character === '"') {
+      const begin = at;
+      at = endOfString(text, begin);
+      let next = at + 1;
+      while (text.charCodeAt(next) <= SPACE) next += 1;
+      if (text[next] !== ":") continue;
+      const quoted = text.slice(begin, at + 1);
+      const name = quoted.includes("\\") ? (JSON.parse(quoted) as string) : quoted.slice(1, -1);
+      path = around.path === "" ? name : `${around.path}.${name}`;
+      if (around.names?.has(name) && repeated.size < REPEATED_MAX) repeated.add(path);
+      around.names?.add(name);
+    }
+  }
+  return [...repeated];
+}
+
+const SPACE = 32;
+
+/** Where the string ends that begins at `begin`: at a quotation mark behind an even number of backslashes. */
+function endOfString(text: string, begin: number): number {
+  for (let end = text.indexOf('"', begin + 1); ; end = text.indexOf('"', end + 1)) {
+    let first = end;
+    while (text[first - 1] === "\\") first -= 1;
+    if ((end - first) % 2 === 0) return end;
+  }
 }

@@ -226,6 +226,13 @@ test("an unknown id is told also where another cell of its row is wrong", async 
   ]);
 });
 
+test("a member that stands twice in the catalog is refused", async () => {
+  const catalog = JSON.stringify([{ id: "a", ticker: "A" }]).replace("}", ',"ticker":"B"}');
+  expect(await complaints({ catalog })).toContain(
+    'catalog.json[0]: the field "ticker" appears twice',
+  );
+});
+
 test("a row of the catalog with an unknown field does not make its quotes unknown", async () => {
   const [a, b] = [{ id: "a" }, { id: "b" }].map(({ id }) => ({
     id,

@@ -84,6 +84,10 @@ describe("--hold-invalid", () => {
     ["CSV", lines("id,spot_usd,basis", "a,NaN,", "b,6,", "a,13,guessed")],
     ["CSV, another cell", lines("id,spot_usd,inputs,session_utc", "a,13,1.5,", "b,6,,", "a,1,,x")],
     ["JSON", '[{"id":"a","spot_usd":[1]},{"id":"b","spot_usd":6},{"id":"a"}]'],
+    [
+      "JSON with a field twice",
+      '[{"id":"a","spot_usd":1,"spot_usd":2},{"id":"b","spot_usd":6},{"id":"a"}]',
+    ],
     ["NDJSON", '{"id":"a","spot_usd":null}\n{"id":"b","spot_usd":6}\n{"id":"a","spot_usd":"NaN"}'],
   ])("leaves out the rows that cannot be read: %s", async (_, quotes) => {
     const store = await published();
@@ -122,6 +126,11 @@ describe("--hold-invalid", () => {
       "without an id",
       '[{"spot_usd":"x"},{"id":"b","spot_usd":6}]',
       'quotes.json[0]: the field "id"',
+    ],
+    [
+      "with two ids",
+      '[{"id":"x","id":"a","spot_usd":1},{"id":"b","spot_usd":6}]',
+      'quotes.json[0]: the field "id" appears twice',
     ],
     ["with an unknown column", lines("id,spot_usd,x", "b,6,1"), "quotes.csv:1: unknown column"],
     ["with an unknown field", '[{"id":"b","spot_usd":6,"x":1}]', "quotes.json[0]: unknown field"],

@@ -306,6 +306,25 @@ const ROWS: readonly File[] = [
     '[{"ID":"a","spot_usd":11}]',
     'capitals.json[0]: unknown field "ID", expected id',
   ],
+  [
+    "twice.json",
+    "a level that stands twice, of which JSON.parse takes the last",
+    '[{"id":"b","spot_usd":5},{"id":"a","spot_usd":12.5,"spot_usd":21.5}]',
+    'twice.json[1]: the field "spot_usd" appears twice',
+  ],
+  [
+    "twice.ndjson",
+    "the same in a line, with an escape, and within a value",
+    '{"id":"b","spot_usd":5}\n{"id":"a","spot_usd":{"usd":1,"usd":2},"spot\\u005fusd":11}\n',
+    'twice.ndjson:2: the field "spot_usd.usd" appears twice',
+    'twice.ndjson:2: the field "spot_usd" appears twice',
+  ],
+  [
+    "two-ids.json",
+    "two ids in a row",
+    '[{"id":"b","spot_usd":5},{"id":"a","id":"x","spot_usd":11}]',
+    'two-ids.json[1]: the field "id" appears twice',
+  ],
 ];
 
 /** A level as it stands in a cell, and what the message says of it. */

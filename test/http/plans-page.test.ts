@@ -198,6 +198,11 @@ describe("--plans", () => {
     ["a tier that is no object", '{"pro":19}', `: pro 19: ${TIER}`],
     ["an unknown field", '{"pro":{"usd":1}}', `: pro {"usd":1}: ${TIER}`],
     ["a text as a price", '{"pro":{"usd_per_month":"9"}}', `: pro usd_per_month "9": ${PRICE}`],
+    [
+      "a price that stands twice",
+      '{"pro":{"usd_per_month":9,"usd_per_month":19}}',
+      `: the member "pro.usd_per_month" appears twice`,
+    ],
     ["a negative price", '{"pro":{"usd_per_month":-1}}', `: pro usd_per_month -1: ${PRICE}`],
     ["tenths of a cent", '{"pro":{"usd_per_year":9.999}}', `: pro usd_per_year 9.999: ${PRICE}`],
     ["too much", '{"pro":{"usd_per_year":1e21}}', `: pro usd_per_year 1e+21: ${PRICE}`],

@@ -1,6 +1,7 @@
 /** Prices, support and addresses of the plans as an operator tells them: the file of `--plans`. */
 import { z } from "zod";
 import { InputError, reasonOf } from "../../lib/errors.ts";
+import { repeatedMembers } from "../../lib/json.ts";
 import { cut, isLine } from "../../lib/text.ts";
 import {
   KEY_TIER_NAMES,
@@ -57,19 +58,25 @@ export const USUAL_TERMS: PlanTerms = Object.fromEntries(
  * InputError for what does not fit; the error has one line for each fault.
  */
 export function parsePlanTerms(bytes: Uint8Array, where: string): PlanTerms {
+  let text: string;
   let value: unknown;
   try {
-    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    value = JSON.parse(text);
   } catch (cause) {
     throw new InputError(`${where}: expected JSON (${reasonOf(cause)})`, [], { cause });
   }
   const read = file.safeParse(value, { reportInput: true });
-  if (read.success) return read.data;
-  const [first = "", ...others] = read.error.issues.map(({ path, input, message }) => {
+  const issues = (read.error?.issues ?? []).map(({ path, input, message }) => {
     const place = path.map((name) => `${String(name)} `).join("");
     return `${place}${cut(JSON.stringify(input), SHOWN_CHARACTERS)}: expected ${message}`;
   });
-  throw new InputError(`${where}: ${first}`, others);
+  const repeated = repeatedMembers(text).map((member) => `the member "${member}" appears twice`);
+  const [first, ...others] = [...repeated, ...issues];
+  if (first !== undefined || read.data === undefined) {
+    throw new InputError(`${where}: ${first}`, others);
+  }
+  return read.data;
 }
 
 /** What a link to a place says. */
