@@ -15,8 +15,11 @@ import { detached } from "./text.ts";
 export interface Field<T> {
   /** Follows "expected" in a complaint: `a date such as 2026-11-21`. */
   readonly expected: string;
-  /** What a text that it cannot parse seems to be, or the option that would accept it; may be empty. */
-  wayOn?(text: string): string;
+  /**
+   * What a text that it cannot parse seems to be, or the option that would accept it; may be empty. `fits`:
+   * whether the field parses another text.
+   */
+  wayOn?(text: string, fits: (text: string) => boolean): string;
   /** The value; undefined if the text is not as expected. Never throws. */
   parse(text: string): T | undefined;
 }
@@ -37,7 +40,8 @@ export const levelField: Field<Micros> = {
     const micros = parseMicros(text, MAX_LEVEL_USD);
     return micros === null || micros === 0 ? undefined : micros;
   },
-  wayOn: (text) => (roundedLevelField.parse(text) === undefined ? numberSlip(text) : ROUND),
+  wayOn: (text, fits) =>
+    roundedLevelField.parse(text) === undefined ? numberSlip(text, fits) : ROUND,
 };
 
 /**
@@ -140,12 +144,20 @@ export const decimalField = (minMicros: Micros, maxUnits: number): Field<Micros>
   wayOn: numberSlip,
 });
 
+/** `1.000`: pandas may write 1 like this, and a spreadsheet in Europe 1000. */
+const OF_THOUSANDS = /^([1-9]\d{0,2})\.000$/;
+
 /** A whole number from `min` to `max`. pandas writes `57.0` in a column that has empty cells. */
 export const wholeNumberField = (min: number, max: number): Field<number> => ({
   expected: `a whole number from ${min} to ${max}`,
   parse: (text) => {
-    const number = /^\d{1,9}(?:\.0+)?$/.test(text) ? Number(text) : Number.NaN;
+    const isWhole = /^\d{1,9}(?:\.0+)?$/.test(text) && !OF_THOUSANDS.test(text);
+    const number = isWhole ? Number(text) : Number.NaN;
     return number >= min && number <= max ? number : undefined;
   },
-  wayOn: numberSlip,
+  wayOn: (text, fits) => {
+    const [, whole] = OF_THOUSANDS.exec(text) ?? [];
+    if (whole === undefined) return numberSlip(text, fits);
+    return `; ambiguous: ${whole} if .000 are decimals, ${whole}000 if the point separates thousands`;
+  },
 });

@@ -1,27 +1,67 @@
 /** What a text seems to be that a field cannot parse: words that follow a complaint, from "; " on. */
 import { dateText, parseDate } from "../market/session.ts";
 
-/** What is too much in a number, each looked for in what the ones before it leave. */
-const NUMBER_SLIPS: readonly (readonly [found: RegExp, slip: string])[] = [
-  [/\s?\p{Sc}\s?/gu, "no currency sign"],
-  [/^\p{L}+\s?|(?:\s[\p{L}%]|\p{L}{2}|[/%]).*/gsu, "no unit"],
-  [/\s/g, "no spaces"],
-  [/(?<=^[\d.,]+)e[+-]?\d+$/i, "plain digits, no exponent"],
-  [/[.,](?=\d{3}[.,])|(?<=([.,])\d{3})\1(?=\d{3}$)|['’]/g, "no thousands separators"],
-  [/(?<=^\d+),(?=\d+$)/, "no commas, decimals after a point"],
+/** What a number has too much, what stands for it instead, and the words for it. */
+type Slip = readonly [found: RegExp, instead: string, words: string];
+
+const DOLLARS: Slip = [
+  /^\s*(?:US ?\$|\$|USD(?!\p{L}))\s?|\s?(?:US ?\$|\$|(?<!\p{L})USD)\s*$/iu,
+  "",
+  "no currency sign",
+];
+/** Other currencies and units: the number may mean something else without them. */
+const MEANINGFUL: readonly Slip[] = [
+  [/\s?[\p{Sc}元円원]\s?/gu, "", "US dollars without a currency sign"],
+  [/^\p{L}+\s?|(?:\s[\p{L}%]|\p{L}{2}|[/%]).*/gsu, "", "no unit"],
+];
+/** Excel shows few of the digits before an exponent. */
+const EXPONENT: Slip = [/(?<=^[\d.,]+)e[+-]?\d+$/i, "", "plain digits, no exponent"];
+/** Each is looked for in what the ones before it leave. */
+const SEPARATORS: readonly Slip[] = [
+  [/\s/g, "", "no spaces"],
+  [
+    /[.,](?=\d{3}[.,])|(?<=([.,])\d{3})\1(?=\d{3}$)|,(?=(?:\d\d,)+\d{3}(?:\.|$))|(?<=,\d\d),(?=\d{3}(?:\.|$))|['’]/g,
+    "",
+    "no thousands separators",
+  ],
+  [/(?<=^\d+),(?=\d+$)/, ".", "no commas, decimals after a point"],
 ];
 
-/** The slips in a number; empty: none, or not these alone. */
-export function numberSlip(text: string): string {
-  let digits = text;
-  const slips = NUMBER_SLIPS.filter(([found]) => {
-    const before = digits;
-    digits = digits.replace(found, "");
-    return digits !== before;
-  });
-  if (slips.length === 0 || !/^\d+(?:\.\d+)?$/.test(digits)) return "";
-  return `; ${slips.map(([, slip]) => slip).join(", ")}`;
+/** `37,440`: in some countries the comma separates thousands, in others it begins the decimals. */
+const AMBIGUOUS = /^\s*([1-9]\d{0,2}),(\d{3})\s*$/;
+
+/**
+ * The slips in a number, and how to write it if that is certain; empty: no slips, or not these alone.
+ * `fits`: whether the field takes a number.
+ */
+export function numberSlip(text: string, fits: (number: string) => boolean): string {
+  const slips: string[] = [];
+  const without = (number: string, [found, instead, words]: Slip): string => {
+    const rest = number.replace(found, instead);
+    if (rest !== number) slips.push(words);
+    return rest;
+  };
+  const narrow = narrowed(text);
+  if (narrow !== text) slips.push("no full-width characters");
+  const amount = without(narrow, DOLLARS);
+  const written = without(MEANINGFUL.reduce(without, amount), EXPONENT);
+  const [, whole, rest] = AMBIGUOUS.exec(written) ?? [];
+  if (fits(`${whole}${rest}`)) {
+    const decimal = `${whole}.${rest}`;
+    const found = fits(decimal)
+      ? `ambiguous: ${whole}${rest} if the comma separates thousands, ${decimal} if it begins the decimals`
+      : `no thousands separators: write ${whole}${rest}`;
+    return `; ${[...slips, found].join(", ")}`;
+  }
+  const number = SEPARATORS.reduce(without, written);
+  if (slips.length === 0 || !/^\d+(?:\.\d+)?$/.test(number)) return "";
+  const isCertain = written === amount && fits(number);
+  return `; ${slips.join(", ")}${isCertain ? `: write ${number}` : ""}`;
 }
+
+/** Full-width characters, as Asian input methods write them, in their usual form. */
+const narrowed = (text: string): string =>
+  text.replace(/[\uff01-\uff5e]/g, (wide) => String.fromCharCode(wide.charCodeAt(0) - 0xfee0));
 
 /** Forms of dates: their year, month and day, or Excel's number `n`; 1970-01-01 is its 25,569. */
 const DATE_FORMS: readonly (readonly [form: RegExp, name: string])[] = [

@@ -86,7 +86,8 @@ export class Row {
 /** What a text seems to be that the field cannot parse; empty: nothing known, or too long. */
 function slipIn<T>(text: string, field: Field<T>): string {
   if (text.length > 80) return "";
-  return field.parse(text.trim()) === undefined ? (field.wayOn?.(text) ?? "") : "; no spaces";
+  const fits = (other: string): boolean => field.parse(other) !== undefined;
+  return fits(text.trim()) ? "; no spaces" : (field.wayOn?.(text, fits) ?? "");
 }
 
 /**

@@ -19,7 +19,7 @@ describe("levels", () => {
   test.each(
     (
       "0 -0 0.000000 -1 0.0000001 1000000000.000001 1000000001 NaN Infinity -Infinity " +
-      "0x10 1_000 1.2.3 . 5. .5 +5 １２"
+      "0x10 1_000 1.2.3 . 5. .5 +5 ١٢"
     ).split(" "),
   )("%s is refused", async (text) => {
     expect(await complaints({ ...SPARSE, quotes: quotesOf({ a: text }) })).toEqual([
@@ -36,20 +36,32 @@ describe("levels", () => {
   });
 
   test.each([
-    ["8,5978", "no commas, decimals after a point"],
-    ["1,000", "no commas, decimals after a point"],
-    ["$5", "no currency sign"],
+    ["8,5978", "no commas, decimals after a point: write 8.5978"],
+    ["$5", "no currency sign: write 5"],
     ["5%", "no unit"],
     ["1e3", "plain digits, no exponent"],
     ["1.5E-5", "plain digits, no exponent"],
     ["1.1234567", "--round rounds levels with more"],
     ["0.0000005", "--round rounds levels with more"],
     [" 5", "no spaces"],
-    ["1 000", "no spaces"],
+    ["1 000", "no spaces: write 1000"],
   ])("the message for %j names the slip, or the way on", async (text, slip) => {
     expect(await complaints({ ...SPARSE, quotes: quotesOf({ a: `"${text}"` }) })).toEqual([
       "1 error in the input; nothing was written",
       `quotes.csv:2 spot_usd "${text}": expected a number above 0, at most 1000000000, with at most 6 decimals; ${slip}`,
+    ]);
+  });
+
+  test.each([
+    ["2,000", "no thousands separators: write 2000"],
+    ["2.000", "ambiguous: 2 if .000 are decimals, 2000 if the point separates thousands"],
+    ["2.000.000", "no thousands separators"],
+    ["2 000", "no spaces: write 2000"],
+  ])("the message for the whole number %j names the slip", async (text, slip) => {
+    const quotes = lines("id,spot_usd,inputs", `a,1,"${text}"`);
+    expect(await complaints({ ...SPARSE, quotes })).toEqual([
+      "1 error in the input; nothing was written",
+      `quotes.csv:2 inputs "${text}": expected a whole number from 1 to 1000000; ${slip}`,
     ]);
   });
 

@@ -327,20 +327,34 @@ const ROWS: readonly File[] = [
   ],
 ];
 
+const AMBIGUOUS =
+  "ambiguous: 37440 if the comma separates thousands, 37.440 if it begins the decimals";
 /** A level as it stands in a cell, and what the message says of it. */
 const NUMBERS: readonly (readonly [string, string])[] = [
-  ["1,234.56", "no thousands separators"],
-  ["1,234,567", "no thousands separators"],
-  ["1.234.567", "no thousands separators"],
-  ["1'234.50", "no thousands separators"],
-  ["1.234,56", "no thousands separators, no commas, decimals after a point"],
-  ["1,234", "no commas, decimals after a point"],
-  ["1 234,56", "no spaces, no commas, decimals after a point"],
-  ["$12.40", "no currency sign"],
-  ["12.40 €", "no currency sign"],
-  ["US$12.40", "no currency sign, no unit"],
+  ["1,234.56", "no thousands separators: write 1234.56"],
+  ["1,234,567", "no thousands separators: write 1234567"],
+  ["1.234.567", "no thousands separators: write 1234567"],
+  ["12,34,567.8", "no thousands separators: write 1234567.8"],
+  ["1'234.50", "no thousands separators: write 1234.50"],
+  ["1.234,56", "no thousands separators, no commas, decimals after a point: write 1234.56"],
+  ["1'234,567", "no thousands separators, no commas, decimals after a point: write 1234.567"],
+  ["1 234,56", "no spaces, no commas, decimals after a point: write 1234.56"],
+  ["1\u202f234", "no spaces: write 1234"],
+  ["37,440", AMBIGUOUS],
+  ["$37,440", `no currency sign, ${AMBIGUOUS}`],
+  ["３７，４４０", `no full-width characters, ${AMBIGUOUS}`],
+  ["0,440", "no commas, decimals after a point: write 0.440"],
+  ["1250,125", "no commas, decimals after a point: write 1250.125"],
+  ["8,12345678", "no commas, decimals after a point"],
+  ["１２．５", "no full-width characters: write 12.5"],
+  ["$12.40", "no currency sign: write 12.40"],
+  ["US$12.40", "no currency sign: write 12.40"],
+  ["USD 12.40", "no currency sign: write 12.40"],
+  ["12.40USD", "no currency sign: write 12.40"],
+  ["12.40 €", "US dollars without a currency sign"],
+  ["NT$12.40", "US dollars without a currency sign, no unit"],
+  ["37,440원", `US dollars without a currency sign, ${AMBIGUOUS}`],
   ["12.40 USD/GB", "no unit"],
-  ["USD 12.40", "no unit"],
   ["12.40/GB", "no unit"],
   ["12%", "no unit"],
   ["1,2E+03", "plain digits, no exponent, no commas, decimals after a point"],
@@ -374,7 +388,8 @@ const FILES: readonly File[] = [
   ...ROWS,
   ...NUMBERS.map(([usd, slip], n): File => {
     const name = `level-${n}.csv`;
-    return [name, usd, quoteOf(usd), `${name}:2 spot_usd "${usd}": ${LEVEL}; ${slip}`];
+    const shown = usd.replace("\u202f", "\\u202f");
+    return [name, usd, quoteOf(usd), `${name}:2 spot_usd "${shown}": ${LEVEL}; ${slip}`];
   }),
   ...DATES.map(([date, slip], n): File => {
     const name = `closes-${n}.csv`;
