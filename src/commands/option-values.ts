@@ -5,6 +5,7 @@
  */
 import { InvalidArgumentError } from "commander";
 import { DAY_MS, HOUR_MS } from "../lib/clock.ts";
+import { secretIn } from "../lib/secrets.ts";
 import { isLine } from "../lib/text.ts";
 
 /** Turns an option's text into its value. Throws InvalidArgumentError (see `setting`). */
@@ -45,8 +46,12 @@ export const wholeNumber = (expected: string, min: number, max: number): OptionP
 export const lineUpTo = (max: number): OptionParser<string> =>
   textThat((text) => isLine(text, max), `expected text of 1 to ${max} characters on one line`);
 
-/** A reason, an attribution. */
-export const lineOfText = lineUpTo(1_000);
+/** A reason or an attribution, which is published. */
+export const publicLine: OptionParser<string> = (text) => {
+  const secret = secretIn(text);
+  if (secret === null) return lineUpTo(1_000)(text);
+  throw new InvalidArgumentError(`expected public text, but it holds ${secret}`);
+};
 
 /** The same, or no text. */
 export const noteText = textThat(

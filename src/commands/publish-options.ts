@@ -12,7 +12,7 @@ import { parseSession, type Session } from "../market/session.ts";
 import { jsonOption, type JsonOption } from "./every-command.ts";
 import {
   durationMs,
-  lineOfText,
+  publicLine,
   lineUpTo,
   parsedBy,
   wholeNumber,
@@ -87,17 +87,17 @@ export const publishOptions = (): Readonly<Record<string, Option[]>> => ({
     setting(
       "--attribution <text>",
       "credit line of all payloads (default: that of the last snapshot)",
-      lineOfText,
+      publicLine,
     ),
     setting(
       "--revise <reason>",
       "change published levels, for this reason, which is public: it is published with the session",
-      lineOfText,
+      publicLine,
     ),
     setting(
       "--rerender <reason>",
       "without any input: publish the head's session anew, as this version of the program renders it or with another --attribution, for this reason, which is public: it is published with the session",
-      lineOfText,
+      publicLine,
     ),
     setting(
       "--by <name>",

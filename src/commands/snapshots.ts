@@ -17,7 +17,7 @@ import {
   type RememberOption,
   type VerifyKeyOptions,
 } from "./signing-options.ts";
-import { lineOfText, wholeNumber } from "./option-values.ts";
+import { publicLine, wholeNumber } from "./option-values.ts";
 import { s3Options, storeFromOptions, storeOptions, type StoreOptions } from "./store-options.ts";
 import { timeGatesFrom, timeOptions, type TimeOptions } from "./time-options.ts";
 
@@ -155,7 +155,7 @@ function rollbackCommand(): Command {
       setting(
         "--reason <text>",
         "the reason, which is public: it is published with the rollback",
-        lineOfText,
+        publicLine,
       ).makeOptionMandatory(),
     )
     .addOption(signKeyOption())

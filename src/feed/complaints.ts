@@ -1,6 +1,7 @@
 /** Collects the faults of the input and formats their messages. */
 import { counted, cut } from "../lib/text.ts";
 import { InputError, type ConflictError } from "../lib/errors.ts";
+import { withoutSecrets } from "../lib/secrets.ts";
 
 const SHOWN_CHARACTERS = 80;
 const SUBJECT_CHARACTERS = 200;
@@ -111,9 +112,9 @@ function inOrder(findings: readonly Finding[]): string[] {
   return sorted.map(({ line }) => line);
 }
 
-/** The value in quotation marks, shortened, with control characters escaped. */
+/** The value in quotation marks, shortened, without secrets, with control characters escaped. */
 export function quoted(value: string): string {
-  return escaped(JSON.stringify(cut(value, SHOWN_CHARACTERS + 1)));
+  return escaped(JSON.stringify(cut(withoutSecrets(value), SHOWN_CHARACTERS + 1)));
 }
 
 /** Replaces control, direction and invisible characters by their numbers. */

@@ -1,4 +1,5 @@
 /** The fields that a cell may hold: how to parse each, and the words for what is expected. */
+import { secretIn } from "../lib/secrets.ts";
 import { BASES, type Basis } from "../market/series.ts";
 import {
   formatMicros,
@@ -101,13 +102,21 @@ export const idsField: Field<readonly string[]> = {
   },
 };
 
-/** Text for people, up to a length. It refuses characters that JSON, CSV or XML cannot hold. */
+/** Whether a text can be published: it has no characters that JSON, CSV or XML cannot hold, and no secret. */
+const isPublishable = (text: string, maxCharacters: number): boolean =>
+  text.length <= maxCharacters && !UNPRINTABLE.test(text) && secretIn(text) === null;
+
+function secretSlip(text: string): string {
+  const secret = secretIn(text);
+  return secret === null ? "" : `; it holds ${secret}, which would be public`;
+}
+
+/** Text for people, up to a length. */
 const textUpTo = (maxCharacters: number): Field<string> => ({
   expected: `text of 1 to ${maxCharacters} characters without control characters`,
   parse: (text) =>
-    text.trim() !== "" && text.length <= maxCharacters && !UNPRINTABLE.test(text)
-      ? detached(text)
-      : undefined,
+    text.trim() !== "" && isPublishable(text, maxCharacters) ? detached(text) : undefined,
+  wayOn: secretSlip,
 });
 
 /** A name or a reason. */
@@ -117,15 +126,15 @@ export const rationaleField = textUpTo(500);
 
 /** An http or https address; no other scheme, so that no link can run a script. */
 export const urlField: Field<string> = {
-  expected: "an http or https address",
+  expected: "an http or https address without user, password or key",
   parse: (text) =>
-    text.length <= MAX_TEXT_CHARACTERS &&
+    isPublishable(text, MAX_TEXT_CHARACTERS) &&
     /^https?:\/\/[^\s/]/i.test(text) &&
     !/\s/.test(text) &&
-    !UNPRINTABLE.test(text) &&
     URL.canParse(text)
       ? detached(text)
       : undefined,
+  wayOn: secretSlip,
 };
 
 /** Exactly one of the words. */

@@ -1,6 +1,9 @@
 /** What a text seems to be that a field cannot parse: words that follow a complaint, from "; " on. */
 import { dateText, parseDate } from "../market/session.ts";
 
+/** A longer text is no number and no date. */
+const MAX_CHARACTERS = 80;
+
 /** What a number has too much, what stands for it instead, and the words for it. */
 type Slip = readonly [found: RegExp, instead: string, words: string];
 
@@ -35,6 +38,7 @@ const AMBIGUOUS = /^\s*([1-9]\d{0,2}),(\d{3})\s*$/;
  * `fits`: whether the field takes a number.
  */
 export function numberSlip(text: string, fits: (number: string) => boolean): string {
+  if (text.length > MAX_CHARACTERS) return "";
   const slips: string[] = [];
   const without = (number: string, [found, instead, words]: Slip): string => {
     const rest = number.replace(found, instead);
@@ -76,6 +80,7 @@ const DATE_FORMS: readonly (readonly [form: RegExp, name: string])[] = [
 
 /** The form that a date seems to have; empty: none found. A date of two forms is read in neither. */
 export function dateSlip(text: string): string {
+  if (text.length > MAX_CHARACTERS) return "";
   const day = text.trim().replace(/[T ]\d\d?:\d\d\S*(?: \S+)?$/, "");
   const time = day === text.trim() ? "" : " with a time";
   const readings = DATE_FORMS.flatMap(([form, name]) => {

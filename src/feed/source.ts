@@ -3,13 +3,14 @@ import { createReadStream } from "node:fs";
 import type { Readable } from "node:stream";
 import { toldTime, type ToldTime } from "../lib/clock.ts";
 import { errorCode, InputError } from "../lib/errors.ts";
+import { withoutSecrets } from "../lib/secrets.ts";
 
 /** The formats of input. `ndjson`: an object per line. */
 export type Format = "csv" | "json" | "ndjson";
 
 /** One input. */
 export interface Source {
-  /** For messages. The name of an address leaves out user, password and query. */
+  /** For messages. The name of an address leaves out user, password, query and the token of a link. */
   readonly name: string;
   /** Null: only the content shows the format. */
   readonly format: Format | null;
@@ -66,7 +67,7 @@ function addressSource(location: string, feedHeaders: Readonly<Record<string, st
     user === ":" ? {} : { authorization: `Basic ${Buffer.from(user).toString("base64")}` };
   const headers = { ...feedHeaders, ...own };
   [url.username, url.password, url.hash] = ["", "", ""];
-  const name = `${url.origin}${url.pathname}`;
+  const name = withoutSecrets(`${url.origin}${url.pathname}`);
   let told: ToldTime | null = null;
   return {
     name,

@@ -83,9 +83,8 @@ export class Row {
   }
 }
 
-/** What a text seems to be that the field cannot parse; empty: nothing known, or too long. */
+/** What a text seems to be that the field cannot parse; empty: nothing known. */
 function slipIn<T>(text: string, field: Field<T>): string {
-  if (text.length > 80) return "";
   const fits = (other: string): boolean => field.parse(other) !== undefined;
   return fits(text.trim()) ? "; no spaces" : (field.wayOn?.(text, fits) ?? "");
 }

@@ -4,6 +4,7 @@
  */
 import { InvalidArgumentError, Option, type Command } from "commander";
 import { InputError } from "./errors.ts";
+import { withoutSecrets } from "./secrets.ts";
 import { createClock, type Clock } from "./clock.ts";
 import { plainText, printNotice } from "./terminal.ts";
 import { distance } from "./text.ts";
@@ -32,7 +33,7 @@ export function setting(
     } catch (error) {
       if (!(error instanceof InvalidArgumentError)) throw error;
       const name = text === value ? variable : option.long;
-      throw new InputError(`${name} ${JSON.stringify(text)}: ${error.message}`);
+      throw new InputError(`${name} ${JSON.stringify(withoutSecrets(text))}: ${error.message}`);
     }
   });
 }

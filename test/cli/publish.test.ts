@@ -190,6 +190,14 @@ describe("options", () => {
         ["--catalog", "c.csv", "--attribution", "a\nb"],
         "expected text of 1 to 1000 characters on one line",
       ],
+      [
+        ["--catalog", "c.csv", "--attribution", "https://u:s3cr3t@s.example"],
+        '--attribution "https://***@s.example": expected public text, but it holds a user or a password',
+      ],
+      [
+        ["--catalog", "c.csv", "--revise", "as in https://s.example?token=s3cr3t"],
+        '"as in https://s.example?token=***": expected public text, but it holds the parameter token',
+      ],
     ] as const) {
       const { code, stderr } = await inProcess(["publish", ...args]);
       expect([code, stderr]).toEqual([2, expect.stringContaining(expected)]);

@@ -162,6 +162,14 @@ describe("sources", () => {
       expect(gunzipSync(readFileSync(join(folder, "x", inputs[2].key))).toString()).toBe(QUOTES);
     });
 
+    test("the token of a link is in no message", async () => {
+      const token = `lnk_${"a".repeat(43)}`;
+      const { stderr } = await publish(
+        `--catalog c.csv --quotes ${address}/l/${token}.csv --store x`,
+      );
+      expect(stderr).toContain(`Cannot fetch ${address}/l/lnk_***.csv: the server answered 404`);
+    });
+
     test("user and password are sent as UTF-8", async () => {
       const withUser = address.replace("//", "//u%er:%E2%82%AC@");
       const { code } = await publish(

@@ -224,7 +224,17 @@ describe("--plans", () => {
     [
       "a user in an address",
       '{"get_url":"https://bank.example@x.example/"}',
-      `: get_url "https://bank.example@x.example/": ${ADDRESS}`,
+      `: get_url "https://***@x.example/": ${ADDRESS}`,
+    ],
+    [
+      "a key in an address",
+      '{"pro":{"get_url":"https://x.example/?token=s3cr3t"}}',
+      /: pro get_url "https:\/\/x\.example\/\?token=\*\*\*: expected public text, without user, password or key\n$/,
+    ],
+    [
+      "a key in the line of support",
+      '{"pro":{"support":"see https://x.example?key=s3cr3t"}}',
+      /: pro support "see https:\/\/x\.example\?key=\*\*\*: expected public text, without user, password or key\n$/,
     ],
     ["a blank", '{"contact":"a@b.example c"}', `: contact "a@b.example c": ${ADDRESS}`],
     ["a line break", '{"contact":"a@b\\nc"}', `: contact "a@b\\nc": ${ADDRESS}`],

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { InputError, reasonOf } from "../../lib/errors.ts";
 import { repeatedMembers } from "../../lib/json.ts";
+import { secretIn, withoutSecrets } from "../../lib/secrets.ts";
 import { cut, isLine } from "../../lib/text.ts";
 import {
   KEY_TIER_NAMES,
@@ -20,17 +21,19 @@ const SHOWN_CHARACTERS = 60;
 const isPrice = (value: number): boolean =>
   value >= 0 && value <= MAX_USD && /^\d+(?:\.\d{1,2})?$/.test(String(value));
 const isShortLine = (text: string): boolean => isLine(text, MAX_CHARACTERS);
+const isPublic = (text: string): boolean => secretIn(text) === null;
 
 const PRICE = `a number of US dollars, 0 to ${MAX_USD}, with at most 2 decimals`;
 const price = z.number(PRICE).refine(isPrice, PRICE).nullish();
+const PUBLIC = "public text, without user, password or key";
 const LINE = `text of 1 to ${MAX_CHARACTERS} characters on one line`;
-const support = z.string(LINE).refine(isShortLine, LINE).nullish();
+const support = z.string(LINE).refine(isShortLine, LINE).refine(isPublic, PUBLIC).nullish();
 const ADDRESS = `an https, mailto or e-mail address of at most ${MAX_CHARACTERS} characters`;
 /** One of another scheme could run a script. */
 const isAddress = (text: string): boolean =>
   isShortLine(text) &&
   /^(?:https:\/\/[^\s/@\\]+(?:\/\S*)?|(?:mailto:)?[^\s@:]+@[^\s@:]+)$/i.test(text);
-const address = z.string(ADDRESS).refine(isAddress, ADDRESS).nullish();
+const address = z.string(ADDRESS).refine(isAddress, ADDRESS).refine(isPublic, PUBLIC).nullish();
 const places = { get_url: address, contact: address, terms_url: address };
 const tier = z
   .strictObject(
@@ -69,7 +72,8 @@ export function parsePlanTerms(bytes: Uint8Array, where: string): PlanTerms {
   const read = file.safeParse(value, { reportInput: true });
   const issues = (read.error?.issues ?? []).map(({ path, input, message }) => {
     const place = path.map((name) => `${String(name)} `).join("");
-    return `${place}${cut(JSON.stringify(input), SHOWN_CHARACTERS)}: expected ${message}`;
+    const shown = cut(withoutSecrets(JSON.stringify(input)), SHOWN_CHARACTERS);
+    return `${place}${shown}: expected ${message}`;
   });
   const repeated = repeatedMembers(text).map((member) => `the member "${member}" appears twice`);
   const [first, ...others] = [...repeated, ...issues];

@@ -1,0 +1,65 @@
+/** Secrets within texts that are published, or shown in messages: what is published stays so for ever. */
+
+/** User and password of an address, also of one that cannot be parsed. */
+const USER = /(:[/\\]+)(?:[^/\\?#\s@]+@)+/g;
+/** A parameter of a query or of a fragment, with its value. */
+const PARAMETER = /(?<=[?&;#])([^\s?&;#=]+)=([^\s?&;#]+)/g;
+/** A key or a link of chipboard. */
+const OWN_KEY = /\b(cbk|lnk)_[0-9A-Za-z]{20,}/g;
+
+/** The last word of a parameter's name: `api_key`, `X-Amz-Signature`, `accessToken`. */
+const SECRET_WORD =
+  /^(?:key|token|secret|sig|signature|hmac|pass|passwd|password|passphrase|pwd|auth|authorization|credentials?|jwt|bearer)$/;
+/** The end of a name that is written in one word: `apikey`, `AWSAccessKeyId`. */
+const SECRET_END =
+  /(?:(?:api|app|access|auth|client|license|licence|private|registration|secret|service|session|shared|subscription|user)key(?:id)?|token|secret|signature|password|passwd)$/;
+
+/** What the text holds that must not be published, in words; null: nothing is found. */
+export function secretIn(text: string): string | null {
+  let found: string | null = null;
+  hide(text, (words) => (found ??= words));
+  return found;
+}
+
+/** The text with `***` in the place of each secret, for messages. */
+export const withoutSecrets = (text: string): string => hide(text, () => undefined);
+
+function hide(text: string, tell: (words: string) => void, isInner = false): string {
+  // Most texts have none of these characters.
+  if (!/[:=_]/.test(text)) return text;
+  return text
+    .replace(USER, (_, before: string) => {
+      tell("a user or a password");
+      return `${before}***@`;
+    })
+    .replace(PARAMETER, (whole: string, name: string, value: string) => {
+      if (isSecretName(decoded(name))) {
+        tell(`the parameter ${decoded(name)}`);
+        return `${name}=***`;
+      }
+      // An address within an address, which may be within another one for ever.
+      const inner = isInner ? value : decoded(value);
+      if (inner === value) return whole;
+      const hidden = hide(inner, tell, true);
+      return hidden === inner ? whole : `${name}=${hidden}`;
+    })
+    .replace(OWN_KEY, (_, kind: string) => {
+      tell(kind === "cbk" ? "an API key" : "a link with its token");
+      return `${kind}_***`;
+    });
+}
+
+function isSecretName(name: string): boolean {
+  const words = name.replace(/(?<=[a-z\d])(?=[A-Z])/g, " ").toLowerCase();
+  const last = /[a-z]+(?=[^a-z]*$)/.exec(words)?.[0] ?? "";
+  return SECRET_WORD.test(last) || SECRET_END.test(words.replace(/[^a-z]/g, ""));
+}
+
+/** Without percent-encoding; unchanged if a `%` is malformed. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
