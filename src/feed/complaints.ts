@@ -29,6 +29,7 @@ export class Complaints {
   #count = 0;
   /** The inputs that are not there yet. */
   readonly #awaited: string[] = [];
+  #retryAfterMs = 0;
 
   /** How many complaints there are. */
   get count(): number {
@@ -57,9 +58,15 @@ export class Complaints {
   }
 
   /** A source that cannot be read; `failure` names it and the cause. */
-  unreadable({ message, waitFor }: InputError): void {
+  unreadable({ message, waitFor, retryAfterMs }: InputError): void {
     this.#add(message, "", message, message, 1);
     if (waitFor !== null) this.#awaited.push(waitFor);
+    this.#retryAfterMs = Math.max(this.#retryAfterMs, retryAfterMs);
+  }
+
+  /** Whether nothing is wrong but that inputs are not there yet. */
+  get isEarly(): boolean {
+    return this.#count > 0 && this.#awaited.length === this.#count;
   }
 
   /** Throws a Failure with all complaints, sorted by line within each file, if there are any. */
@@ -68,12 +75,13 @@ export class Complaints {
     const found = [...this.#kinds.values()].flatMap(told).sort((a, b) => a.number - b.number);
     const errors = found.length + this.#others;
     const more = errors - Math.min(found.length, LINES_KEPT);
-    // To wait does not help against faults of the inputs that are there.
-    const isEarly = this.#awaited.length === this.#count;
     throw new Failure(
       `${counted(errors, "error")} in the input; nothing was written`,
       [...inOrder(found).slice(0, LINES_KEPT), ...(more === 0 ? [] : [`and ${more} more`])],
-      isEarly ? { waitFor: escaped(this.#awaited.join("; ")) } : {},
+      // To wait does not help against faults of the inputs that are there.
+      this.isEarly
+        ? { waitFor: escaped(this.#awaited.join("; ")), retryAfterMs: this.#retryAfterMs }
+        : {},
     );
   }
 

@@ -28,6 +28,7 @@ export const reasonOf = (cause: unknown): string =>
 
 interface FailureOptions extends ErrorOptions {
   readonly waitFor?: string;
+  readonly retryAfterMs?: number;
 }
 
 /** A failure that a person can act on. `details` has one more line for each finding. */
@@ -36,12 +37,15 @@ export abstract class ChipboardError extends Error {
   readonly details: readonly string[];
   /** What is not there yet, so that a later try may succeed; null: nothing. */
   readonly waitFor: string | null;
+  /** At least how long to wait before a later try, in milliseconds. */
+  readonly retryAfterMs: number;
 
   constructor(message: string, details: readonly string[] = [], options?: FailureOptions) {
     super(message, options);
     this.name = new.target.name;
     this.details = details;
     this.waitFor = options?.waitFor ?? null;
+    this.retryAfterMs = options?.retryAfterMs ?? 0;
   }
 }
 

@@ -1,8 +1,9 @@
 /** Reads a run's whole input before the run looks at the head, and describes it for the manifest. */
 import { createHash } from "node:crypto";
 import { once } from "node:events";
+import { pipeline, Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
-import { createGzip } from "node:zlib";
+import { createGunzip, createGzip } from "node:zlib";
 import { readCatalog } from "../feed/catalog.ts";
 import { Complaints } from "../feed/complaints.ts";
 import { MAX_ID_CHARACTERS } from "../feed/fields.ts";
@@ -39,16 +40,22 @@ export interface Inputs {
   readonly complaints: Complaints;
 }
 
+/** Servers' answers, as gzip, that were read whole while another input was not there yet. */
+export type KeptAnswers = Map<Source, Buffer>;
+
 /**
  * Reads every source, in turn. It adds their errors to `complaints` and does not throw them. It looks
- * into the store only to learn which ids are known, if rows of others are to be left out.
+ * into the store only to learn which ids are known, if rows of others are to be left out. Answers in `kept`
+ * are not asked for again; afterwards it holds those that the next try needs no more.
  */
 export async function readInputs(
   request: PublishRequest,
   store: ObjectStore,
   progress: Progress,
+  kept: KeptAnswers,
 ): Promise<Inputs> {
   const complaints = new Complaints();
+  const answers: KeptAnswers = new Map();
   const total = (request.catalog === null ? 0 : 1) + request.quotes.length + request.closes.length;
   let done = 0;
   const read: ReadInput[] = [];
@@ -58,9 +65,11 @@ export async function readInputs(
     source: Source,
     rowsOf: (copy: Source) => Promise<number>,
   ): Promise<void> => {
-    const { copy, end } = recorded(source);
+    const { copy, end } = recorded(withAnswer(source, kept.get(source)));
     const rows = await rowsOf(copy);
-    read.push({ kind, name: source.name, rows, ...(await end()) });
+    const { isWhole, ...content } = await end();
+    read.push({ kind, name: source.name, rows, ...content });
+    if (isWhole && source.isAnswer) answers.set(source, content.stored);
     const time = source.toldTime?.() ?? null;
     if (time !== null) told.push(time);
     progress("Reading", (done += 1), total);
@@ -89,8 +98,16 @@ export async function readInputs(
       });
     }
   }
+  kept.clear();
+  if (complaints.isEarly) answers.forEach((answer, source) => kept.set(source, answer));
   return { catalog, given, read, told, complaints };
 }
+
+/** The source with an answer that it gave before. */
+const withAnswer = (source: Source, answer: Buffer | undefined): Source =>
+  answer === undefined
+    ? source
+    : { ...source, open: () => pipeline(Readable.from([answer]), createGunzip(), () => undefined) };
 
 /** A copy of the source that notes what is read of it until the call of `end`. */
 function recorded(source: Source) {
@@ -98,6 +115,7 @@ function recorded(source: Source) {
   const gzip = createGzip();
   const stored = buffer(gzip);
   let bytes = 0;
+  let isWhole = false;
   async function* open(): AsyncIterable<Uint8Array> {
     for await (const piece of source.open()) {
       hash.update(piece);
@@ -105,10 +123,11 @@ function recorded(source: Source) {
       if (!gzip.write(piece)) await once(gzip, "drain");
       yield piece;
     }
+    isWhole = true;
   }
   const end = async () => {
     gzip.end();
-    return { bytes, bytes_sha256: hash.digest("hex"), stored: await stored };
+    return { isWhole, bytes, bytes_sha256: hash.digest("hex"), stored: await stored };
   };
   return { copy: { ...source, open }, end };
 }

@@ -13,7 +13,13 @@ import { timeFindings } from "../snapshot/log/time-gates.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { loadBase } from "./base.ts";
 import { isContentOfHead, optionsOf, type Content } from "./content.ts";
-import { describeInputs, judgementsOf, readInputs, type Inputs } from "./inputs.ts";
+import {
+  describeInputs,
+  judgementsOf,
+  readInputs,
+  type Inputs,
+  type KeptAnswers,
+} from "./inputs.ts";
 import { correctionsOf, layOver } from "./lay-over.ts";
 import { keepHead, release, type PublishResult } from "./release.ts";
 import type { Progress, PublishRequest } from "./request.ts";
@@ -42,8 +48,9 @@ export async function publish(
   if (request.catalog === null && request.quotes.length + request.closes.length === 0) {
     throw new InputError("Nothing to publish: give --catalog, --quotes or --closes");
   }
+  const kept: KeptAnswers = new Map();
   const readAndPublish = async (mayWait: boolean): Promise<PublishResult> => {
-    const inputs = await readInputs(request, store, progress);
+    const inputs = await readInputs(request, store, progress, kept);
     return untilFirst(() => attempt(request, inputs, mayWait, store, clock, progress));
   };
   return retryWhileEarly(readAndPublish, request.waitMs ?? 0, clock, progress);

@@ -7,8 +7,9 @@ const INTERVAL_MS = 30_000;
 
 /**
  * The result of `attempt`. If it fails because an input is not there yet (`ChipboardError.waitFor`),
- * tries again every 30 seconds, the last time when `waitMs` have passed; then throws its error. The
- * attempt is told whether there will be another one.
+ * tries again every 30 seconds, or later if a server asks for it, the last time when `waitMs` have passed; then
+ * throws its error. Throws it at once if a server asks for more time than is left. The attempt is told whether
+ * there will be another one.
  */
 export async function retryWhileEarly<T>(
   attempt: (mayWait: boolean) => Promise<T>,
@@ -23,10 +24,12 @@ export async function retryWhileEarly<T>(
     try {
       return await attempt(mayWait);
     } catch (error) {
-      const why = error instanceof ChipboardError ? error.waitFor : null;
-      if (why === null || !mayWait) throw error;
-      progress(`Waiting until ${instantText(untilMs)}: ${why}`, null, null);
-      await pause(Math.max(0, Math.min(untilMs - clock.now(), INTERVAL_MS)));
+      if (!mayWait || !(error instanceof ChipboardError) || error.waitFor === null) throw error;
+      const { waitFor, retryAfterMs } = error;
+      const leftMs = Math.max(0, untilMs - clock.now());
+      if (retryAfterMs > leftMs) throw error;
+      progress(`Waiting until ${instantText(untilMs)}: ${waitFor}`, null, null);
+      await pause(Math.max(retryAfterMs, Math.min(leftMs, INTERVAL_MS)));
     }
   }
 }

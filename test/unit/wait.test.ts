@@ -61,6 +61,19 @@ test("until it succeeds, or fails for another reason", async () => {
   expect([other.seconds, other.error]).toEqual([[0, 30], conflict]);
 });
 
+const limited = (seconds: number): never => {
+  throw new InputError("1 error", [], { waitFor: "429", retryAfterMs: seconds * 1_000 });
+};
+
+test("not before the time that a server asks for; at once to its end if that is too long", async () => {
+  const { seconds } = await triesOf((n) => limited(n < 3 ? 45 : 5), 150_000);
+  expect(seconds).toEqual([0, 45, 90, 120, 150]);
+  const late = await triesOf((n) => limited(n === 1 ? 0 : 71), 100_000);
+  expect([late.seconds, late.told.length]).toEqual([[0, 30], 1]);
+  expect(late.error).toMatchObject({ message: "1 error" });
+  expect((await triesOf(() => limited(70), 100_000, 30_000)).seconds).toEqual([0, 100]);
+});
+
 test("without a wait there is one try", async () => {
   expect((await triesOf(missing, 0)).seconds).toEqual([0]);
 });
