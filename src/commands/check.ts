@@ -25,7 +25,7 @@ and more if something is published meanwhile. Each step says what is proven:
 
 The first link that is broken ends the check with exit code 6. A basket is computed and in no file: the
 log behind it is proven, the basket is not. NODE_EXTRA_CA_CERTS names a file with the certificate of a
-service that has one of its own.
+service that has one of its own. HTTP_PROXY, HTTPS_PROXY and NO_PROXY count, except for loopback.
 `;
 
 interface CheckOptions extends JsonOption, RememberOption, VerifyKeyOptions {

@@ -25,7 +25,8 @@ const INPUT_HELP = `
 Inputs are CSV, JSON (an array of objects) or NDJSON, in UTF-8. An input has at most
 ${MAX_INPUT_MEGABYTES} MB, unpacked, and ${MAX_INPUT_ROWS} rows, and a row (a record of CSV, a line of NDJSON, an item
 of JSON) at most ${MAX_ROW_CHARACTERS} characters. An address must answer with 200 within 60 seconds, must say where its
-body ends (content-length or chunked coding), and can redirect only within its own origin.
+body ends (content-length or chunked coding), and can redirect only within its own origin. Requests go through
+the proxy that HTTP_PROXY or HTTPS_PROXY names, unless NO_PROXY names the host.
 
 A gate refuses what may be wrong (exit code 3), and says which --accept lets exactly that through.
 --accept of what is not refused is an error (2). CHIPBOARD_ACCEPT holds several, separated by spaces.`;

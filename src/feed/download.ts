@@ -3,10 +3,18 @@
  * refused: a cut within the digits of a level would give another valid level.
  */
 import { once } from "node:events";
-import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
-import { request as httpsRequest } from "node:https";
+import {
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+} from "node:http";
+import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { addAbortSignal, pipeline, type Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
+import type { Proxies } from "../lib/proxies.ts";
+import { counted } from "../lib/text.ts";
+import { USER_AGENT } from "../lib/version.ts";
 
 const TIMEOUT_MS = 60_000;
 const MAX_REDIRECTS = 5;
@@ -18,16 +26,27 @@ interface Answer {
   readonly headers: IncomingHttpHeaders;
 }
 
+/** A refusal by a server that says when to ask again. */
+export class RetryLater extends Error {
+  readonly afterMs: number;
+  constructor(message: string, afterMs: number) {
+    super(message);
+    this.afterMs = afterMs;
+  }
+}
+
 /**
  * Resolves with a 200 answer. Follows redirects within the origin. Rejects with an Error whose message
- * quotes nothing of a body.
+ * quotes nothing of a body: a RetryLater if the answer has `Retry-After`.
  */
 export async function download(
   url: URL,
   headers: Readonly<Record<string, string>>,
+  proxyEnv: Proxies,
 ): Promise<Answer> {
   const options = {
-    headers: { ...headers, "accept-encoding": "gzip" },
+    agent: new (url.protocol === "https:" ? HttpsAgent : HttpAgent)({ proxyEnv }),
+    headers: { "user-agent": USER_AGENT, ...headers, "accept-encoding": "gzip" },
     signal: AbortSignal.timeout(TIMEOUT_MS),
   };
   let at = url;
@@ -37,17 +56,31 @@ export async function download(
     if (statusCode === 200) return { body: bodyOf(response), headers: answered };
     response.destroy();
     const { location } = answered;
-    if (!REDIRECTS.has(statusCode) || location === undefined) {
-      throw new Error(`the server answered ${statusCode}, expected 200`);
-    }
+    if (!REDIRECTS.has(statusCode) || location === undefined) throw refusal(statusCode, answered);
     at = sameOrigin(location, at);
   }
   throw new Error(`the server redirects more than ${MAX_REDIRECTS} times`);
 }
 
+function refusal(statusCode: number, headers: IncomingHttpHeaders): Error {
+  const message = `the server answered ${statusCode}, expected 200`;
+  const afterMs = retryAfterMs(headers);
+  if (afterMs === null) return new Error(message);
+  const seconds = Math.ceil(afterMs / 1_000);
+  return new RetryLater(`${message}; it asks to wait ${counted(seconds, "second")}`, afterMs);
+}
+
+/** Retry-After (RFC 9110, 10.2.3) in milliseconds: seconds, or a date by the server's own clock. */
+function retryAfterMs({ "retry-after": text = "", date = "" }: IncomingHttpHeaders): number | null {
+  if (/^\d{1,9}$/.test(text)) return Number(text) * 1_000;
+  const untilMs = text.endsWith(" GMT") ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(untilMs)) return null;
+  return Math.max(0, untilMs - (Date.parse(date) || Date.now()));
+}
+
 async function answerOf(
   url: URL,
-  options: { headers: Record<string, string>; signal: AbortSignal },
+  options: { agent: HttpAgent; headers: Record<string, string>; signal: AbortSignal },
 ): Promise<IncomingMessage> {
   const request = (url.protocol === "https:" ? httpsRequest : httpRequest)(url, options);
   request.end();

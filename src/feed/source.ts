@@ -2,7 +2,9 @@
 import { createReadStream } from "node:fs";
 import type { Readable } from "node:stream";
 import { toldTime, type ToldTime } from "../lib/clock.ts";
+import { outboundProxies } from "../lib/config.ts";
 import { errorCode, InputError } from "../lib/errors.ts";
+import type { Proxies } from "../lib/proxies.ts";
 import { withoutSecrets } from "../lib/secrets.ts";
 
 /** The formats of input. `ndjson`: an object per line. */
@@ -34,7 +36,8 @@ const FORMAT_OF_EXTENSION: Readonly<Record<string, Format>> = {
 
 /**
  * The source that an argument names, not yet opened. `headers` (by lower-case name) go with the requests
- * to an address, and are never shown. Throws InputError for other addresses.
+ * to an address, and are never shown. Throws InputError for other addresses, and for a variable such as
+ * HTTP_PROXY that names no proxy.
  */
 export function sourceOf(location: string, headers: Readonly<Record<string, string>> = {}): Source {
   if (location === "") throw new InputError(`"": expected a file, - or an http(s) address`);
@@ -68,6 +71,7 @@ function addressSource(location: string, feedHeaders: Readonly<Record<string, st
   const headers = { ...feedHeaders, ...own };
   [url.username, url.password, url.hash] = ["", "", ""];
   const name = withoutSecrets(`${url.origin}${url.pathname}`);
+  const proxies = outboundProxies();
   let told: ToldTime | null = null;
   return {
     name,
@@ -76,14 +80,15 @@ function addressSource(location: string, feedHeaders: Readonly<Record<string, st
     toldTime: () => told,
     async *open() {
       // Loads what speaks HTTP only for an address: Node takes long to load it.
-      const { download } = await import("./download.ts");
+      const { download, RetryLater } = await import("./download.ts");
       let body: Readable;
       try {
-        const answer = await download(url, headers);
+        const answer = await download(url, headers, proxies);
         told = toldTime(name, answer.headers);
         body = answer.body;
       } catch (cause) {
-        throw unreadable("fetch", name, cause, true);
+        const retryAfterMs = cause instanceof RetryLater ? cause.afterMs : 0;
+        throw unreadable("fetch", name, cause, true, retryAfterMs, proxyHint(url, proxies, cause));
       }
       yield* named(name, body, true);
     },
@@ -117,9 +122,24 @@ async function* named(
   }
 }
 
-function unreadable(verb: string, name: string, cause: unknown, comesLater: boolean): InputError {
-  const message = `Cannot ${verb} ${name}: ${reasonOf(cause)}`;
-  return new InputError(message, [], { cause, ...(comesLater ? { waitFor: message } : {}) });
+/** If no answer came, a proxy may be the reason. */
+function proxyHint({ protocol }: URL, proxies: Proxies, cause: unknown): string {
+  const variable = protocol.replace(":", "_proxy");
+  const isAsked = errorCode(cause) !== "" && proxies[variable] !== undefined;
+  return isAsked ? `; ${variable.toUpperCase()} names a proxy` : "";
+}
+
+function unreadable(
+  verb: string,
+  name: string,
+  cause: unknown,
+  comesLater: boolean,
+  retryAfterMs = 0,
+  hint = "",
+): InputError {
+  const message = `Cannot ${verb} ${name}: ${reasonOf(cause)}${hint}`;
+  const options = comesLater ? { waitFor: message, retryAfterMs } : {};
+  return new InputError(message, [], { cause, ...options });
 }
 
 function reasonOf(cause: unknown): string {

@@ -4,6 +4,7 @@
  */
 import { InvalidArgumentError, Option, type Command } from "commander";
 import { InputError } from "./errors.ts";
+import { proxiesIn, type Proxies } from "./proxies.ts";
 import { withoutSecrets } from "./secrets.ts";
 import { createClock, type Clock } from "./clock.ts";
 import { plainText, printNotice } from "./terminal.ts";
@@ -77,6 +78,9 @@ export async function warnOfVariables(
 
 const variablesIn = (all: readonly Command[]): string[] =>
   all.flatMap(({ options, commands }) => [...options.map(variableOf), ...variablesIn(commands)]);
+
+/** The proxies of outgoing requests that the environment names. Throws InputError for others. */
+export const outboundProxies = (): Proxies => proxiesIn(process.env);
 
 /** The store that the environment names; "": none. */
 export const configuredStore = (): string => process.env["CHIPBOARD_STORE"] ?? "";

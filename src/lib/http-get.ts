@@ -5,7 +5,10 @@
 import { once } from "node:events";
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import { outboundProxies } from "./config.ts";
 import { DamageError, errorCode, reasonOf, UnreachableError } from "./errors.ts";
+import { isLoopback } from "./key-address.ts";
+import { USER_AGENT } from "./version.ts";
 
 /** A refusal is short. One that is read as JSON can take fifty times its size in memory. */
 const REFUSAL_BYTES_MAX = 60_000;
@@ -28,9 +31,13 @@ export interface HttpRequest {
   readonly signal?: AbortSignal;
 }
 
-/** Keeps at most so many connections to the service at `url`. */
+/**
+ * Keeps at most so many connections to the service at `url`, through a proxy if the environment names one.
+ * A key in plain HTTP must not leave the machine, so loopback is always asked directly.
+ */
 export function agentFor(url: string, connections: number): HttpAgent {
-  const settings = { keepAlive: true, maxSockets: connections };
+  const proxies = isLoopback(new URL(url).hostname) ? null : { proxyEnv: outboundProxies() };
+  const settings = { keepAlive: true, maxSockets: connections, ...proxies };
   return url.startsWith("https:") ? new HttpsAgent(settings) : new HttpAgent(settings);
 }
 
@@ -44,7 +51,11 @@ export async function get(address: string, asked: HttpRequest): Promise<HttpAnsw
   const late = AbortSignal.timeout(timeoutMs);
   const signal = asked.signal === undefined ? late : AbortSignal.any([asked.signal, late]);
   const send = address.startsWith("https:") ? httpsRequest : httpRequest;
-  const request = send(address, { agent, headers, signal });
+  const request = send(address, {
+    agent,
+    headers: { "user-agent": USER_AGENT, ...headers },
+    signal,
+  });
   // Of a body that is not HTTP, the request gets the reason, and the response that it was aborted.
   let failure: unknown = null;
   request.on("error", (error) => (failure ??= error));

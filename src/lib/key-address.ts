@@ -12,11 +12,14 @@ LOOPBACK.addAddress("::1", "ipv6");
  */
 export function requireKeyAddress(address: string): void {
   const { protocol, hostname } = new URL(address);
-  if (protocol === "https:" || isLoopback(hostname.replace(/^\[|\]$/g, ""))) return;
+  if (protocol === "https:" || isLoopback(hostname)) return;
   throw new InputError(
     `--key: a key is sent over https or to this machine only, not to ${address}: give its https address, or no key`,
   );
 }
 
-const isLoopback = (host: string): boolean =>
-  host === "localhost" || LOOPBACK.check(host, isIPv6(host) ? "ipv6" : "ipv4");
+/** Whether the `hostname` of a URL is this machine's. */
+export function isLoopback(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, "");
+  return host === "localhost" || LOOPBACK.check(host, isIPv6(host) ? "ipv6" : "ipv4");
+}

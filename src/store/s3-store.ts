@@ -17,6 +17,7 @@ import {
 } from "@aws-sdk/client-s3";
 import pLimit from "p-limit";
 import { toldTime, type ToldTime } from "../lib/clock.ts";
+import { outboundProxies } from "../lib/config.ts";
 import { InputError, UnreachableError } from "../lib/errors.ts";
 import { byteStream } from "./byte-stream.ts";
 import { isKey, requireKey } from "./keys.ts";
@@ -275,7 +276,7 @@ class S3Store implements ObjectStore {
 }
 
 async function connect(settings: S3Settings): Promise<S3Client> {
-  const agent = { keepAlive: true, maxSockets: Infinity };
+  const agent = { keepAlive: true, maxSockets: Infinity, proxyEnv: outboundProxies() };
   const config: S3ClientConfig = {
     forcePathStyle: settings.pathStyle ?? false,
     // Servers other than Amazon's refuse streams with trailing checksums.

@@ -56,6 +56,55 @@ describe("--wait", () => {
     expect(name).toBe("Renamed a");
   });
 
+  test("what another address answered is not asked for again", async () => {
+    let calls = 0;
+    answer = ({ url }, response) => {
+      if (url === "/catalog") return void response.end(CATALOG);
+      calls += 1;
+      if (calls > 1) response.end(quotesOf({ b: 5 }));
+      else response.writeHead(503, { "retry-after": "1" }).end("not yet");
+    };
+    const quotes = `--quotes q.csv ${address}/late.csv`;
+    const { code, stderr } = await publish(`--catalog ${address}/catalog ${quotes} --wait 3s`);
+    expect([code, seen.map(({ url }) => url)]).toEqual([0, ["/catalog", "/late.csv", "/late.csv"]]);
+    expect(stderr).toContain("answered 503, expected 200; it asks to wait 1 second\n");
+    const { inputs } = jsonIn(folder, "x/sessions/2026-11-21T00Z/r1/manifest.json");
+    expect(inputs[0]).toMatchObject({ name: `${address}/catalog`, bytes: CATALOG.length, rows: 2 });
+  });
+
+  test("if levels are sparse, every address is asked again", async () => {
+    answer = ({ url }, response) =>
+      void response.end(quotesOf(url === "/a" ? { a: 11 } : seen.length < 3 ? {} : { b: 5 }));
+    const { code } = await publish(`--catalog c.csv --quotes ${address}/a ${address}/b --wait 3s`);
+    expect([code, seen.map(({ url }) => url)]).toEqual([0, ["/a", "/b", "/a", "/b"]]);
+  });
+
+  test.each([
+    ["600", "600"],
+    [new Date(Date.parse("2026-11-21T00:10:00Z")).toUTCString(), "600"],
+  ])("a server that asks to wait longer (retry-after: %s) is not asked again", async (retry, s) => {
+    answer = (_, response) =>
+      void response
+        .writeHead(429, { "retry-after": retry, date: "Sat, 21 Nov 2026 00:00:00 GMT" })
+        .end();
+    const line = `--catalog c.csv --quotes ${address}/q.csv ${address}/r.csv --wait 1m`;
+    const { code, stderr } = await publish(line);
+    expect([code, seen.length, stderr.includes("Waiting")]).toEqual([2, 2, false]);
+    expect(stderr).toContain(`the server answered 429, expected 200; it asks to wait ${s} seconds`);
+  });
+
+  test.each(["soon", "-1", "1.5", "", "Sat, 21 Nov 2026", "9999999999"])(
+    "retry-after: %j says nothing",
+    async (retry) => {
+      answer = (_, response) => {
+        if (seen.length > 1) response.end(QUOTES);
+        else response.writeHead(429, { "retry-after": retry }).end();
+      };
+      const { code, stderr } = await publish(`--catalog c.csv --quotes ${address}/q --wait 1s`);
+      expect([code, stderr.includes("asks to wait")]).toEqual([0, false]);
+    },
+  );
+
   test("a file that is missing is awaited; at the end its error stands, with the exit code", async () => {
     const { code, stderr } = await publish("--catalog c.csv --quotes later.csv --wait 3s");
     expect([code, stderr]).toEqual([
@@ -163,6 +212,16 @@ describe("--wait", () => {
       expect.stringContaining(`--wait "${text}": expected a duration`),
     ]);
   });
+});
+
+test("requests say who asks, unless a header does", async () => {
+  await publish(`--catalog c.csv --quotes ${address}/q.csv`);
+  const header = ["--feed-header", "User-Agent: Prices Inc"];
+  await words("--catalog", "c.csv", "--quotes", `${address}/q.csv`, ...header);
+  expect(seen.map(({ headers }) => headers["user-agent"])).toEqual([
+    expect.stringMatching(/^chipboard\/\d/),
+    "Prices Inc",
+  ]);
 });
 
 describe("--feed-header", () => {

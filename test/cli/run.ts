@@ -5,7 +5,7 @@ import { BIN, NOW, type Ran, type RunOptions } from "../program/program.ts";
 
 /**
  * Runs `chipboard ARGS` in this process, which is many times faster than a process of its own. Only
- * one run at a time. Hides the tester's own settings (AWS_…, CHIPBOARD_…).
+ * one run at a time. Hides the tester's own settings (AWS_…, CHIPBOARD_…, …_PROXY).
  */
 export async function inProcess(
   args: readonly string[],
@@ -19,7 +19,7 @@ export async function inProcess(
     }),
   );
   for (const name of Object.keys(process.env))
-    if (/^(AWS_|CHIPBOARD_)/.test(name)) vi.stubEnv(name, undefined);
+    if (/^(AWS_|CHIPBOARD_)|_proxy$/i.test(name)) vi.stubEnv(name, undefined);
   for (const [name, value] of Object.entries({ CHIPBOARD_NOW: NOW, ...env }))
     vi.stubEnv(name, value);
   const before = process.cwd();
