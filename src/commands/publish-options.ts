@@ -74,7 +74,10 @@ export const publishOptions = (): Readonly<Record<string, Option[]>> => ({
       "--hold <ids...>",
       "leave out all rows of these contracts (ID,ID): they keep their level",
     ),
-    setting("--hold-invalid", "leave out rows that cannot be read, as --hold does"),
+    setting(
+      "--hold-invalid",
+      "leave out rows that cannot be read, as --hold does, and rows for later sessions",
+    ),
     setting("--ignore-unknown", "leave out rows of ids outside the catalog"),
     setting("--round", "round levels with more than 6 decimals, half away from zero"),
   ],

@@ -9,7 +9,7 @@ import {
   type Micros,
 } from "../market/decimal.ts";
 import { FIRST_DATE, parseDate, parseSession, type Day, type Session } from "../market/session.ts";
-import { dateSlip, numberSlip } from "./slips.ts";
+import { dateSlip, levelSlip, numberSlip } from "./slips.ts";
 import { detached } from "./text.ts";
 
 /** Parses the cells of a column. */
@@ -42,7 +42,7 @@ export const levelField: Field<Micros> = {
     return micros === null || micros === 0 ? undefined : micros;
   },
   wayOn: (text, fits) =>
-    roundedLevelField.parse(text) === undefined ? numberSlip(text, fits) : ROUND,
+    roundedLevelField.parse(text) === undefined ? levelSlip(text) || numberSlip(text, fits) : ROUND,
 };
 
 /**
@@ -58,7 +58,7 @@ export const roundedLevelField: Field<Micros> = {
     const rounded = micros + (next >= "5" ? 1 : 0);
     return rounded === 0 || rounded > MAX_LEVEL_USD * MICROS_PER_UNIT ? undefined : rounded;
   },
-  wayOn: numberSlip,
+  wayOn: (text, fits) => levelSlip(text) || numberSlip(text, fits),
 };
 
 /** Whether a level is written with more decimals than levels have. */

@@ -50,14 +50,18 @@ export interface RowRules {
   readonly round: boolean;
 }
 
-/** The most unknown ids that are counted one by one. */
+/** The most unknown ids that are counted, or told, one by one. */
 const UNKNOWN_IDS_MAX = 100;
+
+const IGNORE_UNKNOWN = "; --ignore-unknown leaves such rows out";
 
 /** All rows of a run. */
 export class GivenLevels {
   readonly rules: RowRules;
   /** How many rows of each contract are held. */
   readonly held = new Map<string, number>();
+  /** How many of its rows are left out with `holdInvalid` because their session is after the one published. */
+  readonly later = new Map<string, number>();
   /** How many rows of each kind were read. */
   readonly rows: Record<GivenKind, number> = { quotes: 0, closes: 0 };
   /** How many rows of each id outside the catalog were left out; null: all ids after the first 100. */
@@ -96,7 +100,8 @@ export class GivenLevels {
 
   /**
    * Takes the row at `place` of the file. Its id is not checked. Level null: the row cannot be read.
-   * Complains if an earlier row of this kind gives other values for the session.
+   * Complains if an earlier row of this kind gives other values for the session. `isLater`: whether the row is
+   * for a session after the one published.
    */
   add(
     kind: GivenKind,
@@ -104,6 +109,7 @@ export class GivenLevels {
     place: number,
     level: GivenLevel | null,
     complaints: Complaints,
+    isLater: boolean,
   ): void {
     this.#nextStart = place + 1;
     const contract = this.byContract.get(id) ?? { place, rows: 0, levels: {} };
@@ -113,7 +119,7 @@ export class GivenLevels {
       const levels = (contract.levels[kind] ??= []);
       this.#addRow(levels, id, level, complaints);
       this.rows[kind] += 1;
-    } else if (this.rules.holdInvalid) countUp(this.held, detached(id));
+    } else if (this.rules.holdInvalid) countUp(isLater ? this.later : this.held, detached(id));
   }
 
   /**
@@ -181,20 +187,24 @@ export class GivenLevels {
     newIdOf: (id: string) => string | undefined,
     complaints: Complaints,
   ): void {
-    const expected = (id: string): string => {
+    const expected = (id: string, wayOn: string): string => {
       const newId = newIdOf(id);
       if (newId !== undefined) return `its present id, ${newId}`;
       const like = id.trim().toLowerCase();
-      return `a contract of the catalog${isKnown(like) ? `; write ${like}` : ""}`;
+      return `a contract of the catalog${isKnown(like) ? `; write ${like}` : wayOn}`;
     };
     for (const id of this.rules.held) {
-      if (!isKnown(id)) complaints.at(`--hold ${quoted(id)}`, `expected ${expected(id)}`);
+      if (!isKnown(id)) complaints.at(`--hold ${quoted(id)}`, `expected ${expected(id, "")}`);
     }
+    let unknown = 0;
     for (const [id, { place, rows }] of this.byContract) {
       if (isKnown(id)) continue;
-      const words = `${expected(id)}${rows === 1 ? "" : `; ${rows} rows name it`}`;
+      const words = `${expected(id, IGNORE_UNKNOWN)}${rows === 1 ? "" : `; ${rows} rows name it`}`;
       const kind = newIdOf(id) === undefined ? "unknown" : "renamed";
-      complaints.cell(this.whereOf({ place }), "id", id, words, kind, rows);
+      // The first are told one by one, although they are of one kind.
+      unknown += 1;
+      const own = unknown > UNKNOWN_IDS_MAX ? kind : `${kind} ${unknown}`;
+      complaints.cell(this.whereOf({ place }), "id", id, words, own, rows);
     }
   }
 }

@@ -35,11 +35,16 @@ const QUOTES: TableShape = {
     "rationale",
   ],
   required: ["id", "spot_usd"],
+  level: {
+    column: "spot_usd",
+    rows: "a row for each id and session, with id, spot_usd, session_utc",
+  },
 };
 
 const CLOSES: TableShape = {
   columns: ["id", "date", "close_usd", "break", "low_usd", "high_usd"],
   required: ["id", "date", "close_usd"],
+  level: { column: "close_usd", rows: "a row for each id and date, with id, date, close_usd" },
 };
 
 const EMPTY_IF_WITHDRAWN = ["spot_usd", "low_usd", "high_usd", "inputs", "break", "rationale"];
@@ -58,7 +63,7 @@ export const readQuotes = (
   given: GivenLevels,
   complaints: Complaints,
 ): Promise<void> =>
-  readLevels("quotes", source, QUOTES, given, complaints, (row, field, place) => {
+  readLevels("quotes", source, QUOTES, published, given, complaints, (row, field, place) => {
     const withdrawn = row.text("basis") === "withdrawn";
     const requireNone = (name: string): void => {
       if (row.text(name) !== "") row.refuse(name, "an empty cell beside basis withdrawn");
@@ -74,7 +79,7 @@ export const readQuotes = (
     const sourceName = row.optional("source", textField);
     const sourceUrl = row.optional("source_url", urlField);
     const breakReason = row.optional("break", textField);
-    if (row.isFaultless && session > published) {
+    if (session > published) {
       row.refuse("session_utc", `a session ${NOT_LATER} ${sessionKey(published)}`);
     } else if (row.isFaultless && asOf !== null && asOf > dayOf(session)) {
       const expected = "a date not after the session's";
@@ -103,13 +108,13 @@ export const readCloses = (
   given: GivenLevels,
   complaints: Complaints,
 ): Promise<void> =>
-  readLevels("closes", source, CLOSES, given, complaints, (row, field, place) => {
+  readLevels("closes", source, CLOSES, published, given, complaints, (row, field, place) => {
     const date = row.read("date", dateField);
     const usd = row.read("close_usd", field);
     const range = rangeOf(row, field, usd);
     const breakReason = row.optional("break", textField);
     const session = closeSessionOf(date);
-    if (row.isFaultless && session > published) {
+    if (session > published) {
       row.refuse("date", `a date whose 12:00 session is ${NOT_LATER} ${sessionKey(published)}`);
     }
     // Most closes have no other field: there are millions, and a spread would take room for some.
@@ -122,6 +127,7 @@ async function readLevels(
   kind: GivenKind,
   source: Source,
   shape: TableShape,
+  published: Session,
   given: GivenLevels,
   complaints: Complaints,
   levelOf: (row: Row, field: Field<Micros>, place: number) => GivenLevel,
@@ -133,9 +139,10 @@ async function readLevels(
       const [id, place] = [row.text("id"), start + row.position];
       const read = row.isFaultless ? levelOf(row, field, place) : null;
       const level = row.isFaultless ? read : null;
+      const isLater = read !== null && read.session > published;
       if (level !== null && PRICES.some((name) => hasMoreDecimals(row.text(name))))
         given.rounded += 1;
-      given.add(kind, id, place, level, complaints);
+      given.add(kind, id, place, level, complaints, isLater);
     };
   };
   await readTable(source, shape, complaints, begin, given);

@@ -1,5 +1,5 @@
 /** What a text seems to be that a field cannot parse: words that follow a complaint, from "; " on. */
-import { dateText, parseDate } from "../market/session.ts";
+import { dateText, parseDate, parseSession } from "../market/session.ts";
 
 /** A longer text is no number and no date. */
 const MAX_CHARACTERS = 80;
@@ -67,6 +67,13 @@ export function numberSlip(text: string, fits: (number: string) => boolean): str
 const narrowed = (text: string): string =>
   text.replace(/[\uff01-\uff5e]/g, (wide) => String.fromCharCode(wide.charCodeAt(0) - 0xfee0));
 
+/** What stands in the place of a level that is not there: of Excel, pandas, FRED, Eurostat and others. */
+const NO_LEVEL = /^(?:|#[A-Z/0!?]+|#?N\/A|n\.?a\.?|nan|null|none|nil|\.+|:|-+|[–—]|\?)$/i;
+
+/** The option that leaves out a row without a level; empty: the text is something else. */
+export const levelSlip = (text: string): string =>
+  NO_LEVEL.test(text.trim()) ? "; no level: --hold-invalid leaves such rows out" : "";
+
 /** Forms of dates: their year, month and day, or Excel's number `n`; 1970-01-01 is its 25,569. */
 const DATE_FORMS: readonly (readonly [form: RegExp, name: string])[] = [
   [/^(?<y>\d{4})-(?<m>\d\d?)-(?<d>\d\d?)$/, "YYYY-MM-DD"],
@@ -77,6 +84,33 @@ const DATE_FORMS: readonly (readonly [form: RegExp, name: string])[] = [
   [/^(?<m>\d\d?)[-/](?<d>\d\d?)[-/](?<y>\d{4})$/, "MM/DD/YYYY"],
   [/^(?<n>\d{5})(?:[.,]\d+)?$/, "an Excel serial number"],
 ];
+
+const YEAR = "(?:19|20)\\d\\d";
+const MONTH = "(?:0?[1-9]|1[0-2])";
+const MONTH_NAME = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}";
+const SHORT_YEAR = "[-/., ]*'?(?:19|20)?\\d\\d";
+/** Times of series that have no days. */
+const PERIODS: readonly (readonly [noun: string, form: string])[] = [
+  ["month", `${YEAR}(?:0[1-9]|1[0-2]|[-/. ]?M${MONTH}|[-/. ]${MONTH})|M?${MONTH}[-/. ]${YEAR}`],
+  ["month", `${MONTH_NAME}${SHORT_YEAR}|${YEAR}[-/. ]*${MONTH_NAME}`],
+  ["quarter", `${YEAR}[-/. ]?Q[1-4]|Q[1-4]${SHORT_YEAR}|[1-4]Q${SHORT_YEAR}`],
+  ["week", `${YEAR}[-/. ]?[CK]?W\\d\\d?(?:-[1-7])?|[CK]?W ?\\d\\d?[-/. ]${YEAR}`],
+  ["half-year", `${YEAR}[-/. ]?[HS][12]|[HS][12]${SHORT_YEAR}|[12]H${SHORT_YEAR}`],
+  ["year", `(?:FY ?)?${YEAR}`],
+];
+const PERIOD_FORMS = PERIODS.map(
+  ([noun, form]) => [noun, new RegExp(`^(?:${form})$`, "i")] as const,
+);
+
+/** What a text without a day seems to be; undefined: nothing known. */
+const periodOf = (text: string): string | undefined =>
+  PERIOD_FORMS.find(([, form]) => form.test(text.trim()))?.[0];
+
+/** Whether a text is a time in any form, but for Excel's numbers, which may be levels. */
+export const isTime = (text: string): boolean =>
+  parseDate(text) !== null ||
+  parseSession(text) !== null ||
+  (dateSlip(text) !== "" && !/^\d{5}(?:[.,]\d+)?$/.test(text.trim()));
 
 /** The form that a date seems to have; empty: none found. A date of two forms is read in neither. */
 export function dateSlip(text: string): string {
@@ -90,7 +124,10 @@ export function dateSlip(text: string): string {
     return parseDate(date) === null ? [] : { name, date };
   });
   const [first] = readings;
-  if (first === undefined) return "";
+  if (first === undefined) {
+    const period = periodOf(day);
+    return period === undefined ? "" : `; seems to be a ${period}: write the day of the level`;
+  }
   if (readings.every(({ date }) => date === first.date))
     return `; seems to be ${first.name}${time}: write ${first.date}`;
   return `; ambiguous: ${readings.map(({ name, date }) => `${name} is ${date}`).join(", ")}`;

@@ -7,11 +7,14 @@ import type { Field } from "./fields.ts";
 import { cellText, jsonReader, ndjsonReader, type Fields } from "./json.ts";
 import type { Format, Source } from "./source.ts";
 import { MAX_INPUT_ROWS, readText, sniffed } from "./text.ts";
+import { wideness } from "./wide.ts";
 
 /** The columns that a table may have, and those that it must have. */
 export interface TableShape {
   readonly columns: readonly string[];
   readonly required: readonly string[];
+  /** The column of the level, and the rows that are expected, in words; only of tables with levels. */
+  readonly level?: { readonly column: string; readonly rows: string };
 }
 
 /** Which rows are not wanted. */
@@ -123,7 +126,17 @@ export async function readTable(
       complaints.at(position === null ? source.name : where(position), finding);
       countRow();
     };
-    const rows: Rows = { source, shape, complaints, where, filter, countRow, take: begin(where) };
+    const take = begin(where);
+    const rows: Rows = {
+      source,
+      shape,
+      complaints,
+      where,
+      filter,
+      countRow,
+      take,
+      isWide: false,
+    };
     const objectReader = format === "json" ? jsonReader : ndjsonReader;
     const reader =
       format === "csv"
@@ -163,13 +176,15 @@ interface Rows {
   /** Throws InputError if there are too many. */
   readonly countRow: () => void;
   readonly take: (row: Row) => void;
+  /** Whether it was told that the table is wide: then no row of it can be read. */
+  isWide: boolean;
 }
 
 /** Takes the header first, then the rows. Returns false if the header does not fit the table. */
 function recordTaker(rows: Rows): (record: readonly string[], line: number) => boolean {
   const { source, shape, complaints, where, filter, countRow, take } = rows;
   let positions: readonly number[] | null = null;
-  let width = 0;
+  let header: readonly string[] = [];
   /** The first line, if it is no header. It may be a title: the header may be a few lines below. */
   let titleLine: number | null = null;
   /** Empty rows since the last one that is not: a file may end with them. */
@@ -183,6 +198,7 @@ function recordTaker(rows: Rows): (record: readonly string[], line: number) => b
     for (const row of empty) complaints.at(where(row), "an empty row above others, expected none");
     empty.length = 0;
     if (positions === null) {
+      if (titleLine === null && isWide(rows, record, line)) return false;
       const known = record.filter((name) => columnLike(name, shape) !== undefined).length;
       if (titleLine !== null) {
         const finding = `looks like the header, expected in line ${titleLine}: delete what is above it`;
@@ -197,21 +213,38 @@ function recordTaker(rows: Rows): (record: readonly string[], line: number) => b
         return true;
       }
       positions = headerPositions(record, rows, line);
-      width = record.length;
+      header = record;
       return positions !== null;
     }
-    if (record.length === width) {
-      const cells = positions.map((at) => (at < 0 ? "" : (record[at] as string)));
-      if (!filter?.leavesOut(cells[rows.shape.columns.indexOf("id")] as string))
-        take(new Row(rows, cells, line));
-    } else {
+    if (record.length !== header.length) {
+      const finding = `${counted(record.length, "field")}, expected ${header.length} as in the header`;
+      complaints.at(where(line), finding);
+      return true;
+    }
+    const cells = positions.map((at) => (at < 0 ? "" : (record[at] as string)));
+    if (filter?.leavesOut(cells[rows.shape.columns.indexOf("id")] as string)) return true;
+    // Files that are put together may have each file's header, and a byte order mark before it.
+    if (record.every((cell, at) => cell.replace(/^\ufeff/, "") === header[at]))
       complaints.at(
         where(line),
-        `${counted(record.length, "field")}, expected ${width} as in the header`,
+        "the header again, expected it in the first line alone: leave it out",
       );
-    }
+    else take(new Row(rows, cells, line));
     return true;
   };
+}
+
+/** Whether the table has a column for each date or contract. Tells it once. */
+function isWide(rows: Rows, names: readonly string[], position: number): boolean {
+  const { source, shape, complaints, where } = rows;
+  const { level } = shape;
+  const isKnown = (name: string): boolean => columnLike(name, shape) !== undefined;
+  if (level === undefined || names.some((name) => columnLike(name, shape) === level.column))
+    return false;
+  const finding = wideness(names, isKnown, source.isAnswer ?? false);
+  if (finding === null) return false;
+  complaints.at(where(position), `${finding}, expected ${level.rows}`);
+  return (rows.isWide = true);
 }
 
 /** The column of this name, or of this name in another case or spacing. */
@@ -265,6 +298,7 @@ function takeFields(
 ): void {
   const { shape, complaints, where, filter, countRow, take } = rows;
   countRow();
+  if (rows.isWide) return;
   const hasId = Object.hasOwn(fields, "id") && !repeated.includes("id");
   if (hasId && filter?.leavesOut(cellText(fields["id"]) ?? "")) return;
   let isFaultless = true;
@@ -276,6 +310,7 @@ function takeFields(
   const found = (finding: string): void => complaints.at(where(position), finding);
   const expected = `expected ${shape.columns.join(", ")}`;
   const names = Object.keys(fields);
+  if (isWide(rows, names, position)) return;
   // An object without known fields may be secret, so no name or value of it is shown.
   if (names.length > 0 && !names.some((name) => columnLike(name, shape) !== undefined)) {
     const isAround = Object.values(fields).some(Array.isArray);

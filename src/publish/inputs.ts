@@ -135,12 +135,18 @@ function recorded(source: Source) {
 /** What the gates let through, and what was left out or rounded, with who judged so. */
 export function judgementsOf(
   accepted: readonly Accepted[],
-  { held, unknown, rounded }: GivenLevels,
+  { held, later, unknown, rounded }: GivenLevels,
   { by = null, why = null }: ReleaseOptions,
 ): Judgement[] {
   const judged = [
     ...accepted,
     ...[...held].map(([contract, measured]) => ({ gate: "held", contract, measured, limit: null })),
+    ...[...later].map(([contract, measured]) => ({
+      gate: "later",
+      contract,
+      measured,
+      limit: null,
+    })),
     ...[...unknown].map(([id, measured]) => {
       return { gate: "unknown", contract: id && shortened(id), measured, limit: null };
     }),

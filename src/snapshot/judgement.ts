@@ -6,7 +6,7 @@ const quantity = z.union([z.number(), z.string()]).nullable();
 
 /** A gate's finding that was let through, or rows that were held, ignored or rounded. */
 export const judgementSchema = z.object({
-  /** A gate, or `held`, `unknown`, `rounded`. */
+  /** A gate, or `held`, `later`, `unknown`, `rounded`. */
   gate: z.string(),
   /** The id as given; null: it concerns the whole run. */
   contract: z.string().nullable(),
@@ -32,6 +32,7 @@ const WORDS: Readonly<Record<string, Words>> = {
   gap: (measured, limit) => `${quantityOf(measured, "session")}, limit ${limit}`,
   clock: (measured, limit) => `${quantityOf(measured, "minute")} apart, limit ${limit}`,
   held: (measured) => `${quantityOf(measured, "row")} left out`,
+  later: (measured) => `${quantityOf(measured, "row")} for later sessions left out`,
   unknown: (measured) => `${quantityOf(measured, "row")} left out`,
   rounded: (measured, limit) => `${quantityOf(measured, "level")} to ${limit} decimals`,
 };

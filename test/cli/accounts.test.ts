@@ -90,7 +90,7 @@ describe("accounts import", () => {
       `  new.csv:8 trial_days "1.5": ${days}`,
       `  new.csv:9 trial_days "3651": ${days}`,
       `  new.csv:10 note "two\\nlines": ${note}`,
-      `  new.csv:12 note "${"x".repeat(80)}…": ${note}`,
+      `  new.csv:12 note "${"x".repeat(120)}…": ${note}`,
       `  new.csv:13 name "a:b": ${name}`,
     ]);
     expect(JSON.parse((await run("accounts ls --json")).stdout)).toMatchObject([{ name: "acme" }]);

@@ -89,20 +89,20 @@ test("a gate escapes a unit as messages escape values", async () => {
     quotes,
   });
   expect(code).toBe(3);
-  expect(said[1]).toMatch(/^a changes its unit from "USD" to "\\u202ex{79}…" without a break$/);
+  expect(said[1]).toMatch(/^a changes its unit from "USD" to "\\u202ex{119}…" without a break$/);
 });
 
 test("an address with a secret is refused, and no message repeats the secret", async () => {
   const row = (url: string): string => `,A,memory,DRAM,USD,1,Source ${url},${url}`;
   const user = "https://user:s3cr3t@example.com/a";
-  const key = `https://api.example.com/${"a".repeat(90)}?api_key=s3cr3t`;
+  const key = `https://api.example.com/${"a".repeat(120)}?api_key=s3cr3t`;
   const expected = "expected an http or https address without user, password or key";
   const text = "expected text of 1 to 1000 characters without control characters";
   const told = [
     `catalog.csv:2 source "Source https://***@example.com/a": ${text}; it holds a user or a password, which would be public`,
     `catalog.csv:2 source_url "https://***@example.com/a": ${expected}; it holds a user or a password, which would be public`,
-    `quotes.csv:2 source_url "${key.slice(0, 80)}…": ${expected}; it holds the parameter api_key, which would be public`,
-    `quotes.csv:2 break "${key.slice(0, 80)}…": ${text}; it holds the parameter api_key, which would be public`,
+    `quotes.csv:2 source_url "${key.slice(0, 120)}…": ${expected}; it holds the parameter api_key, which would be public`,
+    `quotes.csv:2 break "${key.slice(0, 120)}…": ${text}; it holds the parameter api_key, which would be public`,
   ];
   const columns = "id,ticker,name,board,segment,unit,ai_exposure_pct,source,source_url";
   const catalog = `${columns}\na,A${row(user)}\n`;

@@ -18,8 +18,8 @@ describe("levels", () => {
 
   test.each(
     (
-      "0 -0 0.000000 -1 0.0000001 1000000000.000001 1000000001 NaN Infinity -Infinity " +
-      "0x10 1_000 1.2.3 . 5. .5 +5 ١٢"
+      "0 -0 0.000000 -1 0.0000001 1000000000.000001 1000000001 Infinity -Infinity " +
+      "0x10 1_000 1.2.3 5. .5 +5 ١٢"
     ).split(" "),
   )("%s is refused", async (text) => {
     expect(await complaints({ ...SPARSE, quotes: quotesOf({ a: text }) })).toEqual([
@@ -50,6 +50,25 @@ describe("levels", () => {
       "1 error in the input; nothing was written",
       `quotes.csv:2 spot_usd "${text}": expected a number above 0, at most 1000000000, with at most 6 decimals; ${slip}`,
     ]);
+  });
+
+  test.each(
+    ["", " ", "NaN", "nan", "null", "None", "NA", "N/A", "n.a.", "#N/A", "#NUM!", "#DIV/0!"].concat(
+      ["-", "--", "–", ".", "..", ":", "?"],
+    ),
+  )("%j is no level, and the message names the option that leaves it out", async (text) => {
+    const told = `expected a number above 0, at most 1000000000, with at most 6 decimals; no level: --hold-invalid leaves such rows out`;
+    const run = { ...SPARSE, quotes: lines("id,spot_usd", "b,1", `a,"${text}"`) };
+    const expected = ["1 error in the input; nothing was written"];
+    expect(await complaints(run)).toEqual([
+      ...expected,
+      `quotes.csv:3 spot_usd "${text}": ${told}`,
+    ]);
+    await mustPublish(new MemoryStore(), { ...run, holdInvalid: true });
+    const rounded = await complaints({ ...run, round: true });
+    expect(rounded[1]).toMatch(/; no level: --hold-invalid leaves such rows out$/);
+    const json = await complaints({ ...SPARSE, quotes: '[{"id":"a","spot_usd":null}]' });
+    expect(json[1]).toBe(`quotes.json[0] spot_usd null: ${told}`);
   });
 
   test.each([

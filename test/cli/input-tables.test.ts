@@ -73,7 +73,7 @@ describe("columns and ids", () => {
 
     const below = lines("# levels", "id,spot_usd", "# a,5", "a,-3");
     expect((await complaints({ ...SPARSE, quotes: below })).slice(1)).toEqual([
-      'quotes.csv:3 id "# a": expected a contract of the catalog',
+      'quotes.csv:3 id "# a": expected a contract of the catalog; --ignore-unknown leaves such rows out',
       expect.stringContaining('quotes.csv:4 spot_usd "-3": expected'),
     ]);
     const told = await complaints({ ...SPARSE, quotes: lines("# levels", "id;spot_usd", "a;1") });
@@ -109,8 +109,8 @@ describe("columns and ids", () => {
       closes: lines("id,date,close_usd", "phantom,2026-11-01,1"),
     });
     expect(said.slice(1)).toEqual([
-      'quotes.csv:3 id "ghost": expected a contract of the catalog',
-      'closes.csv:2 id "phantom": expected a contract of the catalog',
+      'quotes.csv:3 id "ghost": expected a contract of the catalog; --ignore-unknown leaves such rows out',
+      'closes.csv:2 id "phantom": expected a contract of the catalog; --ignore-unknown leaves such rows out',
     ]);
   });
 
@@ -123,8 +123,8 @@ describe("columns and ids", () => {
     });
     expect(said).toEqual([
       "2 errors in the input; nothing was written",
-      'quotes.csv:3 id "ghost": expected a contract of the catalog; 5001 rows name it',
-      'closes.csv:5002 id "phantom": expected a contract of the catalog',
+      'quotes.csv:3 id "ghost": expected a contract of the catalog; --ignore-unknown leaves such rows out; 5001 rows name it',
+      'closes.csv:5002 id "phantom": expected a contract of the catalog; --ignore-unknown leaves such rows out',
     ]);
   });
 });
@@ -189,13 +189,20 @@ describe("one kind of error in many rows of a column", () => {
     expect(fields).toEqual([
       expect.stringMatching(/^quotes\.ndjson:1: unknown field "x", .*; 25 rows have such an error/),
     ]);
-    const [, ...items] = await complaints({
-      ...SPARSE,
-      quotes: `[${rows(25, (n) => `{"id":"x${n}","spot_usd":1}`).join(",")}]`,
-    });
-    expect(items).toEqual([
-      'quotes.json[0] id "x2": expected a contract of the catalog; 25 rows have such an error, ' +
-        'the next are quotes.json[1] id "x3" and quotes.json[2] id "x4"',
+  });
+
+  test("a hundred unknown ids are told one by one, those after them as one", async () => {
+    const ghosts = (count: number): string =>
+      `[${rows(count, (n) => `{"id":"x${n}","spot_usd":1}`).join(",")}]`;
+    const told = (n: number): string =>
+      `quotes.json[${n}] id "x${n + 2}": expected a contract of the catalog; --ignore-unknown leaves such rows out`;
+    const [, ...each] = await complaints({ ...SPARSE, quotes: ghosts(120) });
+    expect(each).toEqual(Array.from({ length: 120 }, (_, n) => told(n)));
+    const [, ...many] = await complaints({ ...SPARSE, quotes: ghosts(150) });
+    expect(many.slice(0, 100)).toEqual(each.slice(0, 100));
+    expect(many.slice(100)).toEqual([
+      `${told(100)}; 50 rows have such an error, ` +
+        'the next are quotes.json[101] id "x103" and quotes.json[102] id "x104"',
     ]);
   });
 });
@@ -212,17 +219,17 @@ test("an unknown id is told also where another cell of its row is wrong", async 
   expect(said.map((line) => line.replace(/: expected a (?!contract).*|, expected.*/, ""))).toEqual([
     "12 errors in the input; nothing was written",
     'quotes.csv:2 spot_usd "-1"',
-    'quotes.csv:2 id "x": expected a contract of the catalog; 2 rows name it',
+    'quotes.csv:2 id "x": expected a contract of the catalog; --ignore-unknown leaves such rows out; 2 rows name it',
     'quotes.csv:4 basis "guess": expected reported, assessed, estimated or withdrawn',
-    'quotes.csv:5 id "y": expected a contract of the catalog',
+    'quotes.csv:5 id "y": expected a contract of the catalog; --ignore-unknown leaves such rows out',
     'quotes-2.ndjson:1 spot_usd "[1]": expected text or a number',
-    'quotes-2.ndjson:1 id "z": expected a contract of the catalog',
+    'quotes-2.ndjson:1 id "z": expected a contract of the catalog; --ignore-unknown leaves such rows out',
     'quotes-2.ndjson:2: the field "spot_usd" is missing',
-    'quotes-2.ndjson:2 id "v": expected a contract of the catalog',
+    'quotes-2.ndjson:2 id "v": expected a contract of the catalog; --ignore-unknown leaves such rows out',
     'quotes-2.ndjson:3: unknown field "more"',
-    'quotes-2.ndjson:3 id "w": expected a contract of the catalog',
+    'quotes-2.ndjson:3 id "w": expected a contract of the catalog; --ignore-unknown leaves such rows out',
     'closes.csv:2 date "never"',
-    'closes.csv:2 id "u": expected a contract of the catalog',
+    'closes.csv:2 id "u": expected a contract of the catalog; --ignore-unknown leaves such rows out',
   ]);
 });
 
@@ -419,7 +426,10 @@ describe("the catalog", () => {
       catalog: catalogOf(["a"]),
       quotes: quotesOf({ a: 1, b: 2 }),
     });
-    expect([code, said[1]]).toEqual([2, 'quotes.csv:3 id "b": expected a contract of the catalog']);
+    expect([code, said[1]]).toEqual([
+      2,
+      'quotes.csv:3 id "b": expected a contract of the catalog; --ignore-unknown leaves such rows out',
+    ]);
     expect(await contentOf(store)).toEqual(before);
   });
 });
@@ -497,7 +507,7 @@ describe("texts", () => {
       ...SPARSE,
       quotes: `[{"id":"a","spot_usd":"${huge.slice(0, 900_000)}"}]`,
     });
-    expect(json).toMatch(/^quotes\.json\[0\] spot_usd "x{80}…": expected/);
+    expect(json).toMatch(/^quotes\.json\[0\] spot_usd "x{120}…": expected/);
   });
 
   test("names like formulas are data in JSON and text in CSV", async () => {

@@ -109,6 +109,29 @@ describe("--hold-invalid", () => {
     expect(await judgements(store)).toEqual([held("a", 1), held("b", 1)]);
   });
 
+  test("names rows for later sessions as such, also beside an empty cell", async () => {
+    const store = await published();
+    const quotes = lines("id,spot_usd,session_utc", "a,,", "b,6,", "b,7,2026-11-22T00Z");
+    const closes = lines("id,date,close_usd", "b,2026-11-30,", "a,2026-12-01,1", "b,x,1");
+    const { said } = await failure(store, { ...run, quotes, closes, holdInvalid: false });
+    const later = /not later than the one published, 2026-11-21T12Z$/;
+    expect(said.slice(1)).toEqual([
+      expect.stringMatching(/^quotes\.csv:2 spot_usd "": .* --hold-invalid leaves such rows out$/),
+      expect.stringMatching(new RegExp(`^quotes\\.csv:4 session_utc .*${later.source}`)),
+      expect.stringMatching(/^closes\.csv:2 close_usd "": .* --hold-invalid leaves such rows out$/),
+      expect.stringMatching(new RegExp(`^closes\\.csv:2 date .*${later.source}`)),
+      expect.stringMatching(new RegExp(`^closes\\.csv:3 date .*${later.source}`)),
+      expect.stringMatching(/^closes\.csv:4 date "x": expected a date such as/),
+    ]);
+    await mustPublish(store, { ...run, quotes, closes });
+    expect(await judgements(store)).toEqual([
+      held("a", 1),
+      held("b", 1),
+      { ...held("b", 2), gate: "later" },
+      { ...held("a", 1), gate: "later" },
+    ]);
+  });
+
   test("the gate sparse bounds it", async () => {
     const store = await published();
     const quotes = lines("id,spot_usd", "a,NaN", "b,NaN");
@@ -141,6 +164,12 @@ describe("--hold-invalid", () => {
       "quotes.ndjson:1: not",
     ],
     ["that contradicts another", lines("id,spot_usd", "b,6", "b,7"), 'quotes.csv:3 level "7"'],
+    [
+      "that is the header again",
+      lines("id,spot_usd", "b,6", "id,spot_usd"),
+      "quotes.csv:3: the header again",
+    ],
+    ["of a wide table", lines("id,2026-11-20", "b,6"), "quotes.csv:1: a wide table, with dates"],
   ])("a row %s is an error", async (_, quotes, found) => {
     const { code, said } = await failure(await published(), { ...run, quotes });
     expect([code, said.length, said[1]]).toEqual([2, 2, expect.stringContaining(found)]);

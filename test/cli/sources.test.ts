@@ -347,7 +347,7 @@ describe("files that are not an input", () => {
     for (const before of ["", "x"]) {
       write("long.csv", `id,spot_usd,basis\na,1,"${before}${astral}"\n`);
       const cell = await refused("long.csv");
-      expect(cell[0]).toMatch(/^long\.csv:2 basis "x?\u{1f4be}{39,40}…": expected reported/u);
+      expect(cell[0]).toMatch(/^long\.csv:2 basis "x?\u{1f4be}{59,60}…": expected reported/u);
       write("long.csv", `id,spot_usd,${before}${astral}\na,1,x\n`);
       expect((await refused("long.csv"))[0]).not.toMatch(/\\ud/);
     }

@@ -27,7 +27,7 @@ const DATE = "expected a date such as 2026-11-21, from 1900-01-01 on";
 const EXCEL = "in Excel save it as CSV UTF-8";
 const COMMAS = "expected a header of columns separated by commas";
 
-const LONG = `1,${"2".repeat(80)}`;
+const LONG = `1,${"2".repeat(120)}`;
 const quoteOf = (usd: string): string => lines("id,spot_usd", `a,"${usd}"`, "b,5");
 const closeOf = (date: string): string => lines("id,date,close_usd", `a,${date},11`);
 const packed = (base64: string): Uint8Array => Buffer.from(base64, "base64");
@@ -134,6 +134,24 @@ const KINDS: readonly File[] = [
     "<!DOCTYPE html>\n",
     "page.json: expected an array of objects",
   ],
+  [
+    "._quotes.csv",
+    "what macOS packs beside a file",
+    packed("AAUWBwACAABNYWMgT1MgWCAgICAgICAgAAIAAAAJAAAAMgAAAOU="),
+    "._quotes.csv:1: what macOS notes of a file (AppleDouble), expected text; leave out files named ._*",
+  ],
+  [
+    ".DS_Store",
+    "what macOS notes of a folder",
+    packed("AAAAAUJ1ZDEAABAAAAAIAAAAEAAAAAAK"),
+    ".DS_Store:1: what macOS notes of a folder (.DS_Store), expected text; leave it out",
+  ],
+  [
+    "pointer.csv",
+    "a pointer of Git LFS",
+    "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n",
+    "pointer.csv:1: a Git LFS pointer, expected the file itself; run git lfs pull",
+  ],
   ["mark.csv", "a byte order mark alone", "\ufeff", "mark.csv: the file is empty"],
   ["empty.csv", "nothing", "", "empty.csv: the file is empty"],
 ];
@@ -230,8 +248,72 @@ const HEADERS: readonly File[] = [
   ],
 ];
 
+const A_SESSION = "expected a row for each id and session, with id, spot_usd, session_utc";
+const A_DATE = "expected a row for each id and date, with id, date, close_usd";
+/** Tables with a column for each date or contract: one error each. */
+const WIDE: readonly File[] = [
+  [
+    "days.csv",
+    "a column for each day",
+    lines("id,2026-11-19,2026-11-20", "a,11,12", "b,5,6"),
+    `days.csv:1: a wide table, with dates as columns ("2026-11-19", "2026-11-20"), ${A_SESSION}`,
+  ],
+  [
+    "closes-months.csv",
+    "a column for each month, and names of contracts",
+    lines("Name,Unit,Jan 2026,Feb 2026", "a,USD,11,12"),
+    `closes-months.csv:1: a wide table, with dates as columns ("Jan 2026", "Feb 2026"), ${A_DATE}`,
+  ],
+  [
+    "closes-pivot.csv",
+    "a pivot of pandas, with an index without a name",
+    lines(`,${Array.from({ length: 30 }, (_, n) => `2026-10-${n + 1}`).join(",")}`, "a,11"),
+    `closes-pivot.csv:1: a wide table, with dates as columns ("2026-10-1", "2026-10-2", "2026-10-3", ` +
+      `"2026-10-4", "2026-10-5", "2026-10-6", "2026-10-7", "2026-10…), ${A_DATE}`,
+  ],
+  [
+    "contracts.csv",
+    "a column for each contract",
+    lines("date,a,b", "2026-11-19,11,5", "2026-11-20,12,6"),
+    `contracts.csv:1: a wide table, with contracts as columns ("a", "b"), ${A_SESSION}`,
+  ],
+  [
+    "closes-contracts.csv",
+    "the same of closes",
+    lines("date,a,b", "2026-11-19,11,5"),
+    `closes-contracts.csv:1: a wide table, with contracts as columns ("a", "b"), ${A_DATE}`,
+  ],
+  [
+    "days.json",
+    "the same as objects",
+    '[{"id":"a","2026-11-19":11},{"id":"b","2026-11-19":5}]',
+    `days.json[0]: a wide table, with dates as columns ("2026-11-19"), ${A_SESSION}`,
+  ],
+  [
+    "closes-contracts.ndjson",
+    "contracts as members",
+    '{"date":"2026-11-19","a":11,"b":5}\n{"date":"2026-11-20","a":12,"b":6}\n',
+    `closes-contracts.ndjson:1: a wide table, with contracts as columns ("a", "b"), ${A_DATE}`,
+  ],
+  [
+    "closes-ohlc.csv",
+    "prices of one contract, which are no wide table",
+    lines("date,open,close", "2026-11-19,11,12"),
+    'closes-ohlc.csv:1: unknown column "open", expected id, date, close_usd, break, low_usd, high_usd',
+    'closes-ohlc.csv:1: unknown column "close", expected id, date, close_usd, break, low_usd, high_usd',
+    'closes-ohlc.csv:1: the header lacks the column "id"',
+    'closes-ohlc.csv:1: the header lacks the column "close_usd"',
+  ],
+];
+
 /** Files with rows that are none. */
 const ROWS: readonly File[] = [
+  [
+    "joined.csv",
+    "files put together, each with its header",
+    lines("id,spot_usd", "a,11", "\ufeffid,spot_usd", "b,5"),
+    "joined.csv:3: the header again, expected it in the first line alone: leave it out",
+  ],
   [
     "gap.csv",
     "empty rows between others",
@@ -271,9 +353,9 @@ const ROWS: readonly File[] = [
   ],
   [
     "long.csv",
-    "a level of 82 characters",
+    "a level of 122 characters",
     quoteOf(LONG),
-    `long.csv:2 spot_usd "${LONG.slice(0, 80)}…": ${LEVEL}`,
+    `long.csv:2 spot_usd "${LONG.slice(0, 120)}…": ${LEVEL}`,
   ],
   [
     "letters.csv",
@@ -361,6 +443,7 @@ const NUMBERS: readonly (readonly [string, string])[] = [
   ["12.40 ", "no spaces"],
 ];
 
+const period = (noun: string): string => `; seems to be a ${noun}: write the day of the level`;
 /** A date as it stands in a cell, and what the message says of it. */
 const DATES: readonly (readonly [string, string])[] = [
   ["01/03/2022", "; ambiguous: DD/MM/YYYY is 2022-03-01, MM/DD/YYYY is 2022-01-03"],
@@ -379,12 +462,31 @@ const DATES: readonly (readonly [string, string])[] = [
   [" 2022-01-03", "; no spaces"],
   ["2022-02-30", ""],
   ["30.02.2022", ""],
-  ["Q1 2022", ""],
+  ...[
+    "1960M01",
+    "1960M1",
+    "2026-11",
+    "2026/11",
+    "11/2026",
+    "202611",
+    "Nov-26",
+    "November 2026",
+  ].map((text): readonly [string, string] => [text, period("month")]),
+  ["2026Q3", period("quarter")],
+  ["Q1 2022", period("quarter")],
+  ["3Q26", period("quarter")],
+  ["2026W05", period("week")],
+  ["2026-W05-1", period("week")],
+  ["2026H1", period("half-year")],
+  ["2026", period("year")],
+  ["2026M13", ""],
+  ["2026Q5", ""],
 ];
 
 const FILES: readonly File[] = [
   ...KINDS,
   ...HEADERS,
+  ...WIDE,
   ...ROWS,
   ...NUMBERS.map(([usd, slip], n): File => {
     const name = `level-${n}.csv`;
