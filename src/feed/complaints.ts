@@ -3,8 +3,8 @@ import { counted, cut } from "../lib/text.ts";
 import { InputError, type ConflictError } from "../lib/errors.ts";
 import { withoutSecrets } from "../lib/secrets.ts";
 
-const SHOWN_CHARACTERS = 80;
-const SUBJECT_CHARACTERS = 200;
+const SHOWN_CHARACTERS = 120;
+const SUBJECT_CHARACTERS = 240;
 const LINE_CHARACTERS = 1_000;
 /** The most kinds kept, and lines shown. Others are only counted, so that no feed can fill the memory. */
 const LINES_KEPT = 10_000;
