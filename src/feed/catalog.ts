@@ -7,7 +7,7 @@ import {
   type Contract,
 } from "../market/contract.ts";
 import { formatMicros } from "../market/decimal.ts";
-import { COMPOSITE, indexIdOf, MAX_INDEX_ID_CHARACTERS } from "../market/indices.ts";
+import { COMPOSITE, slugOf } from "../market/indices.ts";
 import { FREE_SLICE_SIZE } from "../market/tier.ts";
 import { quoted, type Complaints } from "./complaints.ts";
 import {
@@ -105,7 +105,7 @@ function indexIdChecker(): (row: Row) => void {
     const segment = textField.parse(row.text("segment"));
     if (segment === undefined || seen.has(segment)) return;
     seen.add(segment);
-    const id = indexIdOf(segment);
+    const id = slugOf(segment);
     const first = firstOf.get(id);
     if (id === COMPOSITE) {
       row.refuse("segment", `a name other than that of the whole market's index, ${COMPOSITE}`);
@@ -113,9 +113,7 @@ function indexIdChecker(): (row: Row) => void {
       row.refuse("segment", "at least one letter from A to Z or digit, for the id of its index");
     } else if (first !== undefined) {
       const other = `${quoted(first.segment)} at ${first.where}`;
-      const isCut = id.length === MAX_INDEX_ID_CHARACTERS;
-      const limit = isCut ? ` (an id has ${MAX_INDEX_ID_CHARACTERS} characters at most)` : "";
-      row.refuse("segment", `an index id of its own, but ${other} has ${quoted(id)}, too${limit}`);
+      row.refuse("segment", `an index id of its own, but ${other} also has ${quoted(id)}`);
     } else firstOf.set(id, { segment, where: row.where });
   };
 }

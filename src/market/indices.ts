@@ -1,11 +1,13 @@
 /** The indices of a market: one of the whole market, and one of each segment of the catalog. */
+import { hash } from "node:crypto";
 import { BOARDS, type Contract } from "./contract.ts";
 
 /** The id and the name of the index of the whole market. */
 export const COMPOSITE = "composite";
 
 /** A file has the id in its name, and names have an end. */
-export const MAX_INDEX_ID_CHARACTERS = 200;
+const MAX_INDEX_ID_CHARACTERS = 200;
+const DIGEST_CHARACTERS = 12;
 
 /** An index, and the contracts of the catalog that it is made of. */
 export interface MarketIndex {
@@ -17,26 +19,54 @@ export interface MarketIndex {
   readonly contracts: readonly Contract[];
 }
 
-/**
- * The id of a segment's index: the segment in lower case, with `-` for every character but ASCII letters
- * and digits; its first 200 characters.
- */
-export const indexIdOf = (segment: string): string =>
-  segment
-    .toLowerCase()
-    .replace(/[^a-z0-9]/gu, "-")
-    .slice(0, MAX_INDEX_ID_CHARACTERS);
+/** A segment in lower case, with `-` for every character but ASCII letters and digits. */
+export const slugOf = (segment: string): string =>
+  segment.toLowerCase().replace(/[^a-z0-9]/gu, "-");
 
 /** The composite first, then the segments as they first appear in board order. Each has an id of its own. */
 export function indicesOf(catalog: readonly Contract[]): MarketIndex[] {
-  const contracts = BOARDS.flatMap((board) => catalog.filter((item) => item.board === board));
-  const bySegment = Map.groupBy(contracts, ({ segment }) => indexIdOf(segment));
+  const ids = indexIdsOf(catalog);
+  const bySegment = Map.groupBy(inBoardOrder(catalog), ({ segment }) => segment);
   return [
-    { id: COMPOSITE, name: COMPOSITE, contracts },
-    ...[...bySegment].map(([id, members]) => ({
-      id,
-      name: (members[0] as Contract).segment,
-      contracts: members,
+    { id: COMPOSITE, name: COMPOSITE, contracts: inBoardOrder(catalog) },
+    ...[...bySegment].map(([name, contracts]) => ({
+      id: ids.get(name) as string,
+      name,
+      contracts,
     })),
   ];
+}
+
+const inBoardOrder = (catalog: readonly Contract[]): readonly Contract[] =>
+  BOARDS.flatMap((board) => catalog.filter((item) => item.board === board));
+
+const idsKnown = new WeakMap<readonly Contract[], ReadonlyMap<string, string>>();
+
+/**
+ * The ids of the segments' indices, by segment: the slug, or its first 200 characters. Where an earlier segment
+ * has this id, its end is a digest of the slug. Made once for a catalog.
+ */
+export function indexIdsOf(catalog: readonly Contract[]): ReadonlyMap<string, string> {
+  let ids = idsKnown.get(catalog);
+  if (ids === undefined) {
+    const segments = [...new Set(inBoardOrder(catalog).map(({ segment }) => segment))];
+    const taken = new Set(segments.map(slugOf).filter((slug) => slug === startOf(slug)));
+    const idOf = (slug: string): string => {
+      const id = startOf(slug);
+      if (id === slug) return slug;
+      if (taken.has(id)) return withDigest(slug);
+      taken.add(id);
+      return id;
+    };
+    ids = new Map(segments.map((segment) => [segment, idOf(slugOf(segment))]));
+    idsKnown.set(catalog, ids);
+  }
+  return ids;
+}
+
+const startOf = (slug: string): string => slug.slice(0, MAX_INDEX_ID_CHARACTERS);
+
+function withDigest(slug: string): string {
+  const digest = hash("sha256", slug).slice(0, DIGEST_CHARACTERS);
+  return `${slug.slice(0, MAX_INDEX_ID_CHARACTERS - DIGEST_CHARACTERS - 1)}-${digest}`;
 }

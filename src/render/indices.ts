@@ -14,7 +14,7 @@ import {
   withoutBase,
   type WithoutBase,
 } from "../market/composite.ts";
-import { COMPOSITE, indexIdOf, indicesOf, type MarketIndex } from "../market/indices.ts";
+import { COMPOSITE, indicesOf, type MarketIndex } from "../market/indices.ts";
 import { dateText, type Session } from "../market/session.ts";
 import { basketParts, type Market, type TierView } from "../market/view.ts";
 import { harmless } from "./csv.ts";
@@ -48,9 +48,9 @@ export function priceIndices(
   indices: readonly IndexWithSeries[],
 ): PricedIndex[] {
   const parts = basketParts(market, view);
-  const bySegment = Map.groupBy(parts, ({ segment }) => indexIdOf(segment));
+  const bySegment = Map.groupBy(parts, ({ segment }) => segment);
   return indices.map((index) => {
-    const own = index.id === COMPOSITE ? parts : (bySegment.get(index.id) ?? []);
+    const own = index.id === COMPOSITE ? parts : (bySegment.get(index.name) ?? []);
     const result = equalWeighted(own.filter(isConstituent));
     return { ...index, view, result, excluded: withoutBase(own) };
   });

@@ -377,22 +377,44 @@ describe("the catalog", () => {
     ]);
     expect(await complaints({ catalog })).toEqual([
       "3 errors in the input; nothing was written",
-      'catalog.csv:3 segment "flash -nand-": expected an index id of its own, but "Flash (NAND)" at catalog.csv:2 has "flash--nand-", too',
+      'catalog.csv:3 segment "flash -nand-": expected an index id of its own, but "Flash (NAND)" at catalog.csv:2 also has "flash--nand-"',
       'catalog.csv:4 segment "Composite": expected a name other than that of the whole market\'s index, composite',
       'catalog.csv:5 segment "記憶體": expected at least one letter from A to Z or digit, for the id of its index',
     ]);
   });
 
-  test("segments that have their first 200 characters in common", async () => {
-    const long = "x".repeat(299);
+  test("segments that have their first 200 characters in common have ids of their own", async () => {
+    const store = new MemoryStore();
+    const long = "x".repeat(200);
     const catalog = catalogOf([
-      { id: "a", segment: `${long}y` },
-      { id: "b", segment: `${long}z` },
+      { id: "a", segment: `${long} y` },
+      { id: "b", segment: `${long} z` },
+      { id: "c", segment: long },
+      { id: "d", segment: `z${long} a` },
+      { id: "e", segment: `z${long} b`, board: "semiconductor" },
     ]);
-    const [, complaint = ""] = await complaints({ catalog });
-    expect(complaint).toMatch(/^catalog\.csv:3 segment "x+…": expected an index id of its own/);
+    const quotes = quotesOf({ a: 1, b: 2, c: 3, d: 4, e: 5 });
+    await mustPublish(store, { catalog, quotes });
+    const { indices } = await headJson(store, "pro/indices.json");
+    const start = "x".repeat(187);
+    expect(indices.map(({ id, name }: Record<string, string>) => [id, name])).toEqual([
+      ["composite", "composite"],
+      [`${start}-dcf32ff534ab`, `${long} y`],
+      [`${start}-58e297f125be`, `${long} z`],
+      [long, long],
+      [`z${long.slice(1)}`, `z${long} a`],
+      [`z${start.slice(1)}-d21614829d07`, `z${long} b`],
+    ]);
+    for (const { id } of indices.slice(1)) {
+      expect(await headJson(store, `pro/indices/${id}.json`)).toMatchObject({ constituents: 0 });
+    }
+    const same = catalogOf([
+      { id: "a", segment: `${long} y` },
+      { id: "b", segment: `${long}-y` },
+    ]);
+    const [, complaint = ""] = await complaints({ catalog: same });
     expect(complaint).toMatch(
-      / at catalog\.csv:2 has "x+…", too \(an id has 200 characters at most\)$/,
+      /^catalog\.csv:3 segment "x+…": expected an index id of its own, but "x+…" at catalog\.csv:2 also has "x+…"$/,
     );
   });
 

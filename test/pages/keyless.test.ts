@@ -1,7 +1,7 @@
 /** What everybody gets: no counted call, and nothing that only a tier with keys has. */
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { indexIdOf } from "../../src/market/indices.ts";
+import { slugOf } from "../../src/market/indices.ts";
 import { KEY_TIER_NAMES } from "../../src/market/tier.ts";
 import { ASSETS_PATH } from "../../src/proxy/uncounted-routes.ts";
 import { siteAssets } from "../../src/site/files.ts";
@@ -48,7 +48,7 @@ test("keyless pages hold no level, other contract or history of a tier with keys
   const paid = answers.flatMap((of) => [...of.values()]);
   const texts = free.flatMap(textsIn);
   // Who knows a segment knows the id of its index.
-  const known = new Set([...free.flatMap(tellingIn), ...texts, ...texts.map(indexIdOf)]);
+  const known = new Set([...free.flatMap(tellingIn), ...texts, ...texts.map(slugOf)]);
   const secret = {
     figures: new Set(paid.flatMap(tellingIn).filter((figure) => !known.has(figure))),
     texts: new Set(paid.flatMap(textsIn).filter((text) => !known.has(text))),
@@ -63,7 +63,7 @@ test("keyless pages hold no level, other contract or history of a tier with keys
       const answer = answers.at(-1)?.get(`/prices/${listed}`);
       if (answer === undefined) return [];
       const { id, ticker, name, segment, unit, source } = JSON.parse(answer);
-      return [[id, new Set([ticker, name, segment, unit, source, indexIdOf(segment)])]];
+      return [[id, new Set([ticker, name, segment, unit, source, slugOf(segment)])]];
     }),
   );
   const shown = [...PAGES, ...uncountedPaths("everybody")];

@@ -4,7 +4,7 @@
  * served, so that requests run as they stand there.
  */
 import type { Contract } from "../../../market/contract.ts";
-import { indexIdOf } from "../../../market/indices.ts";
+import { slugOf } from "../../../market/indices.ts";
 import type { Board } from "../../../site/board.js";
 import examples from "../../docs/examples.json" with { type: "json" };
 import type { Example } from "../../docs/openapi-components.ts";
@@ -111,7 +111,7 @@ export function withNames(document: Buffer, free: readonly Contract[]): Buffer {
     if (found === undefined) break;
     left.delete(found);
     if (isOther(found)) {
-      names.set(row.segment, found.segment).set(indexIdOf(row.segment), indexIdOf(found.segment));
+      names.set(row.segment, found.segment).set(slugOf(row.segment), slugOf(found.segment));
     }
     names.set(row.id, found.id).set(row.ticker, found.ticker);
     names.set(row.name, found.name).set(row.unit, found.unit);

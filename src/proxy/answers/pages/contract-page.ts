@@ -1,5 +1,5 @@
 /** The page of a contract without a key: its record in the free tier, or what is public of every contract. */
-import { indexIdOf } from "../../../market/indices.ts";
+import { indexIdsOf } from "../../../market/indices.ts";
 import { KEYLESS } from "../../../market/tier.ts";
 import type { Contract } from "../../../market/contract.ts";
 import type { Board } from "../../../site/board.js";
@@ -14,8 +14,13 @@ import { framed, type PageSource } from "./pages.ts";
 type Named = Pick<Contract, "id" | "name" | "ticker" | "segment">;
 
 /** With a contract's record. `board` is the free tier's. */
-export const contractPage = (body: ContractBody, board: Board | null, origin: string): PageSource =>
-  page(body, board, origin, {
+export const contractPage = (
+  body: ContractBody,
+  catalog: readonly Contract[],
+  board: Board | null,
+  origin: string,
+): PageSource =>
+  page(body, catalog, board, origin, {
     level: levelHtml(body, { delaySessions: KEYLESS.delaySessions, depthDays: 0 }),
     details: detailsHtml(body),
   });
@@ -30,10 +35,11 @@ const WITHOUT_RECORD = {
 export function lockedPage(
   reason: keyof typeof WITHOUT_RECORD,
   contract: Contract,
+  catalog: readonly Contract[],
   board: Board | null,
   origin: string,
 ): PageSource {
-  return page(contract, board, origin, {
+  return page(contract, catalog, board, origin, {
     level: `<p>${WITHOUT_RECORD[reason]} With one, this page shows level, changes and corrections.</p>
 <dl class="facts">
 <div><dt>Unit</dt><dd>${foreign(contract.unit)}</dd></div>
@@ -45,6 +51,7 @@ export function lockedPage(
 
 function page(
   { id, name, ticker, segment }: Named,
+  catalog: readonly Contract[],
   board: Board | null,
   origin: string,
   parts: { readonly level: string; readonly details: string },
@@ -60,7 +67,7 @@ function page(
       name: foreign(name),
       ticker: foreign(ticker),
       segment: foreign(segment),
-      segment_id: indexIdOf(segment),
+      segment_id: indexIdsOf(catalog).get(segment) ?? "",
       segment_query: encodeURIComponent(segment),
       programs: filled(siteFile("request-json.html"), { url: escaped(url) }),
       others: othersHtml(near, id),

@@ -92,10 +92,12 @@ export function livePages(options: LivePagesOptions) {
     if (snapshot === null) return noSession(live, pollMs);
     const id = idIn(asked.path, PAGES.contract.path);
     const path = FILES.contract(KEYLESS.name, id);
+    const catalog = await snapshot.catalog(NO_QUEUE);
+    if ("code" in catalog) return catalog;
     if (snapshot.files.has(path)) {
       const make: Maker = async (_, overdue) => {
         const body = (await payload(snapshot, path, overdue)) as ContractBody;
-        return contractPage(body, await freeBoard(snapshot, overdue), origin);
+        return contractPage(body, catalog, await freeBoard(snapshot, overdue), origin);
       };
       return found(asked, path, make, contractPages);
     }
@@ -103,11 +105,9 @@ export function livePages(options: LivePagesOptions) {
     const refusal = await withoutContract(snapshot, KEYLESS, id, "../contracts/", [], NO_QUEUE);
     const { code } = refusal;
     if (code !== "key_required" && code !== "not_on_board") return refusal;
-    const catalog = await snapshot.catalog(NO_QUEUE);
-    if ("code" in catalog) return catalog;
     const known = catalog.find((each) => each.id === id) as Contract;
     const make: Maker = async (_, overdue) =>
-      lockedPage(code, known, await freeBoard(snapshot, overdue), origin);
+      lockedPage(code, known, catalog, await freeBoard(snapshot, overdue), origin);
     return found(asked, `${code} ${id}`, make, contractPages);
   }
 }
