@@ -40,8 +40,11 @@ export async function formatDifferences(
       const place = `${FILES.xlsx(tier)} ${SHEET_NAMES[key]}`;
       const rows = sheets.get(SHEET_NAMES[key]) ?? [];
       differences.push(
-        ...rowDifferences(place, rows, board[key], (column, record) =>
-          sheetText(column, valueOf(column, record, key, board.session_utc)),
+        ...rowDifferences(
+          place,
+          rows.map((row) => row.map(withTime)),
+          board[key],
+          (column, record) => sheetText(column, valueOf(column, record, key, board.session_utc)),
         ),
       );
     }
@@ -84,6 +87,10 @@ function sheetText(column: Column, value: string | null): string {
   if (column.kind === "decimal") return String(Number(value));
   return column.kind === "date" ? `${value}T00:00:00.000Z` : value;
 }
+
+/** A date that stands as text, because Excel has no number for it, as sheetRows reads other dates. */
+const withTime = (text: string): string =>
+  /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00.000Z` : text;
 
 /** Compares the rows with the expected records in each column that the header names. */
 function rowDifferences<R>(

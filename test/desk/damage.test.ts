@@ -48,6 +48,19 @@ test("a whole store: every file and part of every snapshot is read, parts once",
   expect(found.files).toBe(proven.length);
 });
 
+test("a whole store of 1900, whose workbook has dates as text", async () => {
+  const store = new MemoryStore();
+  const quotes = "id,spot_usd,break\na,1,\nb,2,New unit\nc,3,\n";
+  await mustPublish(store, {
+    session: "1900-01-15T12Z",
+    nowMs: Date.parse("1900-01-15T12:05:00Z"),
+    catalog: CATALOG,
+    quotes,
+    minCoverageMicros: 0,
+  });
+  expect(await damages(store, null)).toEqual([]);
+});
+
 test("one bit flipped in any file of a snapshot is found, and named once", async () => {
   for (const key of await keysOf(whole, HEAD)) {
     const store = await copyOf(whole);

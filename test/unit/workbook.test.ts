@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { CellValue, Workbook } from "exceljs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { BOARDS } from "../../src/market/contract.ts";
+import { parseSession, type Session } from "../../src/market/session.ts";
 import { TIERS } from "../../src/market/tier.ts";
 import { COLUMNS, WORKBOOK_COLUMNS, type Column } from "../../src/render/columns.ts";
 import { renderWorkbook } from "../../src/render/workbook/workbook.ts";
@@ -72,6 +73,38 @@ describe("renderWorkbook", () => {
     expect(cellOf(sheet, 5, "spot_usd").value).toBe(0.000002);
     expect(cellOf(sheet, 5, "basis").value).toBe("carried");
     expect(cellOf(sheet, 5, "as_of").value).toEqual(new Date("2026-11-19T00:00:00.000Z"));
+  });
+
+  it("has dates before 1900-03-01 as text, since Excel's numbers mean other days there", async () => {
+    const march = parseSession("1900-03-01T00Z") as Session;
+    const early = sheetOf(
+      await read(
+        viewOf(
+          [
+            {
+              levels: [
+                { session: march - 76, usd: 1 },
+                { session: march - 75, usd: 2, breakReason: "Other part" },
+              ],
+            },
+            { levels: [{ session: march - 1, usd: 1 }] },
+            { levels: [{ session: march, usd: 1, breakReason: "Other part" }] },
+          ],
+          TIERS.pro,
+          march,
+        ),
+      ),
+      "Memory",
+    );
+    expect(cellOf(early, 2, "as_of").value).toBe("1900-01-22");
+    expect(cellOf(early, 2, "break_session_utc").value).toBe("1900-01-22T12:00:00.000Z");
+    expect(cellOf(early, 3, "as_of").value).toBe("1900-02-28");
+    expect(cellOf(early, 4, "as_of").value).toEqual(new Date("1900-03-01T00:00:00.000Z"));
+    expect(cellOf(early, 4, "break_session_utc").value).toEqual(
+      new Date("1900-03-01T00:00:00.000Z"),
+    );
+    const width = (column: string): number => early.getColumn(NAMES.indexOf(column) + 1).width ?? 0;
+    expect(width("break_session_utc")).toBeGreaterThan("1900-01-22T12:00:00.000Z".length);
   });
 
   it("formats percentages, prices and dates", () => {

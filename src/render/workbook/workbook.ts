@@ -18,6 +18,9 @@ import { cellText, linkTarget, shownWidth } from "./text.ts";
 /** Excel's limit on links in one sheet. Further addresses stay plain text. */
 const MAX_LINKS_PER_SHEET = 65_530;
 
+/** Excel counts a 29 February 1900, so its numbers mean other days before. Such dates stand as text. */
+const FIRST_EXCEL_DATE = "1900-03-01";
+
 const LINK_FONT = { ...FONT, underline: true, color: { argb: "FF0563C1" } } as const;
 
 /** Excel's widths are in characters; the rest is for the filter's button and the margin. */
@@ -113,7 +116,8 @@ function addBoardSheet(workbook: Workbook, name: string, records: readonly Board
 
 function cellValue({ kind }: Column, value: string): number | Date | string {
   if (kind === "decimal") return Number(value);
-  return kind === "date" || kind === "instant" ? new Date(value) : cellText(value);
+  const isTime = kind === "date" || kind === "instant";
+  return isTime && value >= FIRST_EXCEL_DATE ? new Date(value) : cellText(value);
 }
 
 function numberFormat({ kind, shownDecimals = 0 }: Column): string {
@@ -134,7 +138,8 @@ function columnWidth(column: Column, values: readonly (string | null)[]): number
     if (value === null) continue;
     width = Math.max(width, column.kind === "decimal" ? numberWidth(value) : shownWidth(value));
   }
-  if (column.kind === "date" || column.kind === "instant") {
+  const isTime = column.kind === "date" || column.kind === "instant";
+  if (isTime && values.every((value) => value === null || value >= FIRST_EXCEL_DATE)) {
     width = Math.max(column.name.length, format.length);
   }
   const isBounded = column.kind === "text" || column.kind === "url";
