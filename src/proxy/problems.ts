@@ -95,7 +95,7 @@ export const PROBLEMS = {
   invalid_parameter: {
     status: 400,
     title: "Invalid parameter",
-    meaning: "A parameter's value cannot be used; errors names the faults, 20 at most.",
+    meaning: "A parameter's value cannot be used; errors names the faults, at most 100.",
     remedy: "Correct every item of errors.",
   },
   not_published: {

@@ -6,8 +6,8 @@ import { deny, type Denial, type ParameterFault, type ProblemCode } from "./prob
 /** Decoded names and values in the order sent. */
 export type Query = readonly (readonly [name: string, value: string])[];
 
-const MAX_FAULTS_TOLD = 20;
-const SHOWN_CHARACTERS = 60;
+const MAX_FAULTS_TOLD = 100;
+const SHOWN_CHARACTERS = 120;
 
 const KEY_NAMES = ["key", "api_key", "apikey", "token", "access_token", "x-api-key"];
 

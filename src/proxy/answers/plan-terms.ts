@@ -16,7 +16,7 @@ import { foreignLink } from "../../site/text.js";
 
 const MAX_USD = 1_000_000;
 const MAX_CHARACTERS = 200;
-const SHOWN_CHARACTERS = 60;
+const SHOWN_CHARACTERS = 120;
 
 const isPrice = (value: number): boolean =>
   value >= 0 && value <= MAX_USD && /^\d+(?:\.\d{1,2})?$/.test(String(value));
