@@ -12,13 +12,15 @@ const CONTRIBUTIONS = /"contributions":\[\n[^]*?\n\],/;
 const FOUND_MAX = 20;
 const WORDS_CHARACTERS = 200;
 const LAST_DAYS = 30;
+const AMOUNT_DECIMALS = 9;
+const MIN_AMOUNT = 1e-9;
 
 /** A comma would make it a list of ids; a slash or a dot segment would lead to another path. */
 const id = z.string().regex(/^(?!\.{1,2}$)[^,/]+$/);
 const ids = z.array(id).min(1).max(100);
 const contractIds = ids.describe("Ids of contracts, such as find_contracts gives");
 const segment = id.describe("The id of a segment's index, such as dram");
-const amounts = z.array(z.number().positive());
+const amounts = z.array(z.number().min(MIN_AMOUNT));
 const last = z.int().min(1).max(2_000).default(LAST_DAYS).describe("How many days, the newest");
 /** The data as it was published then. */
 const vintage = {
@@ -107,7 +109,7 @@ export function mcpServer(ask: Ask): McpServer {
       ...vintage,
     },
     ({ ids, quantities, weights, ...query }) => {
-      const amounts = { quantities: quantities?.join(), weights: weights?.join() };
+      const amounts = { quantities: listOf(quantities), weights: listOf(weights) };
       return ask("/index", { ids: ids.join(), ...amounts, ...query });
     },
   );
@@ -124,6 +126,10 @@ export function mcpServer(ask: Ask): McpServer {
   );
   return server;
 }
+
+/** The API takes plain decimals; JavaScript writes small numbers with an exponent. */
+const listOf = (amounts: readonly number[] | undefined): string | undefined =>
+  amounts?.map((amount) => amount.toFixed(AMOUNT_DECIMALS).replace(/\.?0+$/, "")).join();
 
 /** What the API answered, its JSON unchanged, with where it came from; the detail of a refusal. */
 function resultOf({ isRefused, address, publication, sha256, body }: Answer) {

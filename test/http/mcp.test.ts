@@ -97,6 +97,16 @@ describe.each(Object.keys(KEYS))("caller: %s", (caller) => {
       { ids: ["dram-0", "dram-1"], weights: [2, 3], publication: 1 },
       "/index?ids=dram-0%2Cdram-1&weights=2%2C3&publication=1",
     ],
+    [
+      "price_basket",
+      { ids: ["dram-0", "dram-1"], weights: [1e-9, 0.1 + 0.2] },
+      "/index?ids=dram-0%2Cdram-1&weights=0.000000001%2C0.3",
+    ],
+    [
+      "price_basket",
+      { ids: ["dram-0", "dram-1"], quantities: [100, 250_000.5] },
+      "/index?ids=dram-0%2Cdram-1&quantities=100%2C250000.5",
+    ],
     ["get_corrections", {}, "/corrections"],
     ["get_corrections", { after: 1, segment: "dram" }, "/corrections?segment=dram&after=1"],
   ])("%s %j answers as the route does", async (name, args, path) => {
@@ -157,6 +167,7 @@ describe.each(Object.keys(KEYS))("caller: %s", (caller) => {
     ["get_index", { id: null }],
     ["price_basket", { ids: ["dram-0"], weights: ["1"] }],
     ["price_basket", { ids: ["dram-0"], weights: [-1] }],
+    ["price_basket", { ids: ["dram-0"], weights: [4e-10] }],
     ["get_corrections", { after: -1 }],
     ["find_contracts", { words: 3 }],
   ])("%s %j is refused before the API is asked", async (name, args) => {
