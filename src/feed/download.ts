@@ -12,6 +12,7 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { addAbortSignal, pipeline, type Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
+import { createClock } from "../lib/clock.ts";
 import type { Proxies } from "../lib/proxies.ts";
 import { counted } from "../lib/text.ts";
 import { USER_AGENT } from "../lib/version.ts";
@@ -70,12 +71,12 @@ function refusal(statusCode: number, headers: IncomingHttpHeaders): Error {
   return new RetryLater(`${message}; it asks to wait ${counted(seconds, "second")}`, afterMs);
 }
 
-/** Retry-After (RFC 9110, 10.2.3) in milliseconds: seconds, or a date by the server's own clock. */
+/** Retry-After (RFC 9110, 10.2.3) in milliseconds: seconds, or a date by the server's clock if it tells it. */
 function retryAfterMs({ "retry-after": text = "", date = "" }: IncomingHttpHeaders): number | null {
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1_000;
   const untilMs = text.endsWith(" GMT") ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(untilMs)) return null;
-  return Math.max(0, untilMs - (Date.parse(date) || Date.now()));
+  return Math.max(0, untilMs - (Date.parse(date) || createClock(undefined).now()));
 }
 
 async function answerOf(

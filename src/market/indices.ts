@@ -1,5 +1,4 @@
 /** The indices of a market: one of the whole market, and one of each segment of the catalog. */
-import { hash } from "node:crypto";
 import { BOARDS, type Contract } from "./contract.ts";
 
 /** The id and the name of the index of the whole market. */
@@ -7,7 +6,6 @@ export const COMPOSITE = "composite";
 
 /** A file has the id in its name, and names have an end. */
 const MAX_INDEX_ID_CHARACTERS = 200;
-const DIGEST_CHARACTERS = 12;
 
 /** An index, and the contracts of the catalog that it is made of. */
 export interface MarketIndex {
@@ -67,6 +65,15 @@ export function indexIdsOf(catalog: readonly Contract[]): ReadonlyMap<string, st
 const startOf = (slug: string): string => slug.slice(0, MAX_INDEX_ID_CHARACTERS);
 
 function withDigest(slug: string): string {
-  const digest = hash("sha256", slug).slice(0, DIGEST_CHARACTERS);
-  return `${slug.slice(0, MAX_INDEX_ID_CHARACTERS - DIGEST_CHARACTERS - 1)}-${digest}`;
+  const digest = fnv(slug);
+  return `${slug.slice(0, MAX_INDEX_ID_CHARACTERS - digest.length - 1)}-${digest}`;
+}
+
+/** FNV-1a of 64 bits, in hex, of ASCII text. Pages import this file, so it cannot use Node's digests. */
+function fnv(text: string): string {
+  let value = 0xcbf29ce484222325n;
+  for (let at = 0; at < text.length; at += 1) {
+    value = BigInt.asUintN(64, (value ^ BigInt(text.charCodeAt(at))) * 0x100000001b3n);
+  }
+  return value.toString(16).padStart(16, "0");
 }
