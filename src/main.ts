@@ -31,7 +31,8 @@ export const COMMANDS: readonly {
   },
   {
     name: "init",
-    description: "write sample inputs, options and a scheduled job into a folder, to begin with",
+    description:
+      "write sample inputs, options, a scheduled job and an empty state into a folder, to begin with",
     load: async () => (await import("./commands/init.ts")).initCommand(),
   },
   {
@@ -76,7 +77,7 @@ export const COMMANDS: readonly {
   },
   {
     name: "state",
-    description: "copy or back up accounts, keys and counts",
+    description: "create, copy or back up accounts, keys and counts",
     load: async () => (await import("./commands/state.ts")).stateCommand(),
   },
   {

@@ -37,6 +37,7 @@ async function demo(options: ServeOptions): Promise<void> {
   const { publishDemo } = await import("../demo/publish-demo.ts");
   const { welcome } = await import("../demo/welcome.ts");
   const { reportPath } = await import("../desk/show.ts");
+  const { createState } = await import("../state/open.ts");
   const clock = clockFromEnvironment();
   await requireState(options.state);
   const stop = new AbortController();
@@ -63,6 +64,7 @@ async function demo(options: ServeOptions): Promise<void> {
         if (!options.json) printLine(`published ${sessionKey(published)}`);
       }
     };
+    await createState(options.state);
     await serve(options, whileServing, ended);
   } catch (error) {
     if (stop.signal.aborted && error === stop.signal.reason) return;

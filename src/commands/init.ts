@@ -8,10 +8,11 @@ import { printJson, printLine } from "../lib/terminal.ts";
 import { dateText, dayOf, sessionAt } from "../market/session.ts";
 import { examples, jsonOption, withOptions, type JsonOption } from "./every-command.ts";
 
-/** The folder `init` beside this module has a template of each. */
+/** The folder `init` beside this module has a template of each. The state's folder is in chipboard.env. */
 const FILES = ["catalog.csv", "closes.csv", "quotes.csv", "chipboard.env", "crontab", "chipboard"];
+const STATE = "state";
 
-/** `init`: write a folder to begin with, and say what to run next. */
+/** `init`: write a folder to begin with, with an empty state, and say what to run next. */
 export function initCommand(): Command {
   return withOptions(new Command("init"), [jsonOption()])
     .argument("<folder>", `a new folder, or one without ${FILES.join(", ")}`)
@@ -54,8 +55,9 @@ const word = (text: string): string =>
   /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 /**
- * Writes the files into a hidden folder. That becomes the new `place` at once; if `place` is there, each
- * file gets its name when all are whole. Throws InputError, and writes nothing, if it has one of them.
+ * Writes the files and an empty state into a hidden folder. That becomes the new `place` at once; if
+ * `place` is there, each file gets its name when all are whole, and a state that is there stays. Throws
+ * InputError, and writes nothing, if it has one of the files.
  */
 async function writeAll(place: string, fill: (template: string) => Promise<string>): Promise<void> {
   const taken = FILES.filter((name) => existsSync(join(place, name)));
@@ -65,6 +67,7 @@ async function writeAll(place: string, fill: (template: string) => Promise<strin
   }
   const isNew = !existsSync(place);
   const parent = isNew ? dirname(place) : place;
+  const { createState } = await import("../state/open.ts");
   try {
     await mkdir(parent, { recursive: true });
     const hidden = await mkdtemp(join(parent, ".chipboard-init-"));
@@ -73,6 +76,7 @@ async function writeAll(place: string, fill: (template: string) => Promise<strin
         const mode = name === "chipboard" ? 0o700 : 0o600;
         await writeFile(join(hidden, name), await fill(name), { mode });
       }
+      await createState(join(isNew ? hidden : place, STATE));
       if (isNew) await rename(hidden, place);
       else for (const name of FILES) await rename(join(hidden, name), join(place, name));
     } finally {

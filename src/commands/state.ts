@@ -6,6 +6,11 @@ import { redactedUrl } from "../lib/text.ts";
 import { examples, jsonOption, type JsonOption } from "./every-command.ts";
 import { withStateHelp, type StateOptions } from "./state-options.ts";
 
+const INIT_HELP = `
+serve never creates a state: if --state is wrong or its disk is missing, a new state would refuse the keys
+of every customer. "accounts add" and "accounts import" also create a state if there is none.
+`;
+
 const COPY_HELP = `
 FROM and TO are folders or redis://[:password@]host:port/db; FROM can also be a backup's file. TO must
 hold no accounts, keys and counts. It gets everything in one step: after a kill it is empty or whole.
@@ -27,12 +32,25 @@ restart refuses a log without that entry. Forget it only if you have replaced th
 start the proxies again: they accept any log that one of their keys has signed.
 `;
 
-/** `state copy|backup`: the whole state, moved or kept. `state forget-log`: for a store that is replaced. */
+/**
+ * `state init`: an empty one. `state copy|backup`: the whole state, moved or kept. `state forget-log`: for a
+ * store that is replaced.
+ */
 export function stateCommand(): Command {
   const state = new Command("state").addHelpText(
     "after",
-    examples("state copy ./state redis://127.0.0.1:6379/0", "state backup state-2026-11-21.sqlite"),
+    examples(
+      "state init",
+      "state copy ./state redis://127.0.0.1:6379/0",
+      "state backup state-2026-11-21.sqlite",
+    ),
   );
+  withStateHelp(
+    state.command("init").description("create an empty state; do nothing if there is one"),
+    INIT_HELP,
+    "state init",
+    "state init --state redis://127.0.0.1:6379/0",
+  ).action(init);
   state
     .command("copy")
     .description("copy accounts, keys (as hashes) and counts into an empty state")
@@ -67,6 +85,16 @@ export function stateCommand(): Command {
     "state forget-log --json",
   ).action(forgetLog);
   return state;
+}
+
+async function init({ state, json }: StateOptions): Promise<void> {
+  const { createState } = await import("../state/open.ts");
+  const created = await createState(state);
+  const place = redactedUrl(state);
+  if (json) return printJson({ state: place, created });
+  printLine(
+    created ? `Created an empty state at ${place}.` : `There is a state at ${place} already.`,
+  );
 }
 
 async function copy(from: string, to: string, options: JsonOption): Promise<void> {

@@ -3,8 +3,8 @@ import type { Storage } from "unstorage";
 import { UnreachableError } from "../lib/errors.ts";
 
 /**
- * What a state is opened for. "use": it must exist; "create": it is created if there is none; "fill": a
- * copy writes a whole state; "serve": a proxy uses it, and creates it, too.
+ * What a state is opened for. "use": it must exist; "serve": a proxy uses it, so it must exist; "create":
+ * it is created if there is none; "fill": a copy writes a whole state.
  */
 export type StatePurpose = "use" | "create" | "fill" | "serve";
 
@@ -113,12 +113,12 @@ export interface StateDriver {
   close(): Promise<void>;
 }
 
-/** There is no state, and the command needs one. */
+/** There is no state, and only commands that are meant to create one do so. */
 export class NoStateError extends UnreachableError {
   constructor(place: string) {
     super(
-      `There is no state at ${place}: name the one that the proxies use (--state or CHIPBOARD_STATE), ` +
-        `or create one with "accounts add"`,
+      `There is no state at ${place}: name the one with your accounts (--state or CHIPBOARD_STATE), ` +
+        `or create an empty one with "state init" or "accounts add"`,
     );
   }
 }

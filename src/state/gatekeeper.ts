@@ -10,7 +10,7 @@ import { Counts } from "./counts.ts";
 import type { StateDriver, Subject } from "./driver.ts";
 import type { LogMemory, SeenEntry } from "../snapshot/log/seen.ts";
 import { addressSecret, addressSubject, see, seenIn } from "./facts.ts";
-import { Verdicts, type Reachability } from "./verdicts.ts";
+import { Verdicts, type Checked } from "./verdicts.ts";
 
 const LOOK_MS = 500;
 const FORGET_MS = 60_000;
@@ -22,7 +22,7 @@ const CLOSE_RETRY_MS = 100;
 export type OnTrouble = (trouble: string | null) => void;
 
 /** A state that is open to serve (see openGatekeeper). */
-export class Gatekeeper implements LogMemory, Reachability {
+export class Gatekeeper implements LogMemory, Checked {
   readonly verdicts: Verdicts;
   readonly counts: Counts;
   /** Why the state does not answer (for the log, /readyz and metrics); null if it answers. */
@@ -82,6 +82,12 @@ export class Gatekeeper implements LogMemory, Reachability {
   failed(error: unknown): void {
     this.#say(reasonOf(this.#driver.explain(error)));
     this.counts.answerHere();
+  }
+
+  /** See Checked. */
+  async check(): Promise<void> {
+    await this.#looking;
+    await this.#look();
   }
 
   #look(): Promise<void> {

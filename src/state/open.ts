@@ -21,6 +21,13 @@ export async function withRegistry<T>(
   return withDriver(location, purpose, (driver) => work(new Registry(driver, clock)));
 }
 
+/**
+ * Creates an empty state at `location` if there is none, and returns whether it did. Throws as `withRegistry`
+ * does.
+ */
+export const createState = (location: string): Promise<boolean> =>
+  withDriver(location, "create", async ({ created }) => created !== null);
+
 /** Runs `work` on the state of `location`, then closes it. Throws as `withRegistry` does. */
 export async function withDriver<T>(
   location: string,
@@ -38,8 +45,8 @@ export async function withDriver<T>(
 }
 
 /**
- * The state of `location` for one of any number of proxies. Creates a folder that is missing. Throws
- * InputError, or UnreachableError if the state does not answer or cannot be used.
+ * The state of `location` for one of any number of proxies. Throws InputError, NoStateError, or
+ * UnreachableError if the state does not answer or cannot be used.
  */
 export async function openGatekeeper(
   location: string,

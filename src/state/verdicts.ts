@@ -55,18 +55,24 @@ export interface Reachability {
   failed(error: unknown): void;
 }
 
+/** The same, and can look at the state now. */
+export interface Checked extends Reachability {
+  /** Resolves after a look at the state that began later than the call. Never rejects. */
+  check(): Promise<void>;
+}
+
 /** What one process remembers of keys. It asks the state for the others. */
 export class Verdicts {
   readonly #storage: Storage;
   readonly #clock: Clock;
-  readonly #state: Reachability;
+  readonly #state: Checked;
   /** By the key itself, in memory only: to hash it would take longer than all other steps here. */
   readonly #known = cacheOf<Remembered>(REMEMBERED_KEYS);
   /** The epoch of each miss, by SHA-256: the text may be a part of its whole header field, and would keep that in memory. */
   readonly #unknown = cacheOf<number>(REMEMBERED_MISSES);
   #epoch = 1;
 
-  constructor(storage: Storage, clock: Clock, state: Reachability) {
+  constructor(storage: Storage, clock: Clock, state: Checked) {
     this.#storage = storage;
     this.#clock = clock;
     this.#state = state;
@@ -114,6 +120,9 @@ export class Verdicts {
       const account = record && (await findAccount(this.#storage, record.account));
       // A key and its account are removed in one step, which may come between these reads.
       if (record === null || account === null) {
+        // A state that was emptied, or an old copy of it, lacks keys that are valid.
+        await this.#state.check();
+        if (this.#state.trouble !== null) return this.#lastKnown(key, this.#clock.now());
         this.#unknown.set(sha256, epoch);
         this.#known.delete(key);
         return INVALID_KEY;

@@ -66,6 +66,7 @@ describe("--help", () => {
     ["keys revoke", STATE],
     ["keys rotate", ["--overlap", ...STATE]],
     ["usage", ["--by", "--month", "--csv", ...STATE]],
+    ["state init", STATE],
     ["state copy", ["--json"]],
     ["state backup", STATE],
     ["state forget-log", STATE],
@@ -158,6 +159,19 @@ test("accounts, keys and usage from beginning to end", async () => {
     expect(stderr).toContain(`There is no state at ${absent}: `);
   }
   expect(readdirSync(folder)).toEqual([]);
+  const other = `--state ${join(folder, "empty")}`;
+  expect((await run(`state init ${other}`)).stdout).toBe(
+    `Created an empty state at ${join(folder, "empty")}.\n`,
+  );
+  expect((await run(`state init ${other}`)).stdout).toBe(
+    `There is a state at ${join(folder, "empty")} already.\n`,
+  );
+  expect(await json(`state init ${other}`)).toEqual({
+    state: join(folder, "empty"),
+    created: false,
+  });
+  expect(await json(`accounts ls ${other}`)).toEqual([]);
+  rmSync(join(folder, "empty"), { recursive: true });
   const first = await run("accounts add other --tier pro");
   expect([first.code, first.stdout]).toEqual([0, "Added account other (pro).\n"]);
   expect(first.stderr).toBe(

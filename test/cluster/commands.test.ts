@@ -17,6 +17,7 @@ import {
 } from "@aws-sdk/client-s3";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { createState } from "../../src/state/open.ts";
 import type { Ran } from "../program/program.ts";
 import { RedisServer } from "../contract/redis-server.ts";
 import { testService } from "../services/services.ts";
@@ -43,8 +44,11 @@ const publish = (store: readonly string[], env: Environment = {}): Promise<Ran> 
   return chipboard(["publish", ...feeds, ...store], env);
 };
 
-const serve = (store: readonly string[], env: Environment = {}): Promise<Ran> =>
-  chipboard(["serve", ...NO_PORT, "--state", join(folder, `state-${randomUUID()}`), ...store], env);
+const serve = async (store: readonly string[], env: Environment = {}): Promise<Ran> => {
+  const state = join(folder, `state-${randomUUID()}`);
+  await createState(state);
+  return chipboard(["serve", ...NO_PORT, "--state", state, ...store], env);
+};
 
 /** Expects, besides progress, one line with the cause and the setting, and no standard output. */
 function expectRefusal({ code, stdout, stderr }: Ran, expected: number, reason: RegExp): void {

@@ -18,10 +18,10 @@ import {
 import { ConflictError, InputError, UnreachableError } from "../../src/lib/errors.ts";
 import { accountItem, keyIdItem, keyItem } from "../../src/state/accounts.ts";
 import { backUpState, copyState } from "../../src/state/copy.ts";
-import type { StateContent, Subject } from "../../src/state/driver.ts";
+import { NoStateError, type StateContent, type Subject } from "../../src/state/driver.ts";
 import type { Gatekeeper } from "../../src/state/gatekeeper.ts";
 import { createKey, keyIdOf, keySha256 } from "../../src/state/keys.ts";
-import { openGatekeeper, withDriver, withRegistry } from "../../src/state/open.ts";
+import { createState, openGatekeeper, withDriver, withRegistry } from "../../src/state/open.ts";
 import { openRegistry } from "./open-registry.ts";
 import { chipboard } from "../program/program.ts";
 import { RedisServer } from "./redis-server.ts";
@@ -95,9 +95,7 @@ function copyTests(redis: RedisServer): void {
   /** Everything in a state; null if there is none. */
   const contentOf = (location: string): Promise<StateContent | null> =>
     withDriver(location, "use", (state) => state.readAll()).catch((error: unknown) => {
-      if (error instanceof UnreachableError && /There is no state|is empty/.test(error.message)) {
-        return null;
-      }
+      if (error instanceof NoStateError) return null;
       throw error;
     });
 
@@ -209,6 +207,7 @@ function copyTests(redis: RedisServer): void {
       const from = join(folder, "from");
       await use(from);
       const to = place();
+      await createState(to);
       const other = await openGatekeeper(to, clock);
       await other.counts.take(other.addressSubject("203.0.113.9", START), 1_000, START);
       await other.close();
@@ -252,6 +251,7 @@ function copyTests(redis: RedisServer): void {
     const from = join(folder, "from");
     const { valid } = await use(from);
     for (const to of [join(folder, "to"), at(4)]) {
+      await createState(to);
       const gatekeeper = await serve(to);
       await copyState(from, to, START);
       await vi.waitFor(

@@ -1,12 +1,24 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Redis } from "ioredis";
-import { afterAll, afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { openGatekeeper, withRegistry } from "../../src/state/open.ts";
+import {
+  afterAll,
+  afterEach,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+  vi,
+} from "vitest";
+import { NoStateError } from "../../src/state/driver.ts";
+import { createState, openGatekeeper, withRegistry } from "../../src/state/open.ts";
 import { openRegistry } from "./open-registry.ts";
 import type { Gatekeeper } from "../../src/state/gatekeeper.ts";
 import { InputError, UnreachableError } from "../../src/lib/errors.ts";
+import { createKey } from "../../src/state/keys.ts";
 import { Forwarder } from "./forwarder.ts";
 import { RedisServer } from "./redis-server.ts";
+import { codeOf } from "./state-under-test.ts";
 import { stateContract } from "./state.contract.ts";
 
 const now = Date.parse("2026-11-21T09:30:00.000Z");
@@ -74,6 +86,7 @@ function redisTests(baseUrl: string): void {
       open.push(gatekeeper);
       return gatekeeper;
     };
+    beforeEach(() => createState(direct));
     afterEach(async () => {
       for (const gatekeeper of open.splice(0)) await gatekeeper.close();
       await clean();
@@ -198,8 +211,26 @@ function redisTests(baseUrl: string): void {
       client.disconnect();
     });
 
+    test("emptied: a key that a proxy has not seen gets no verdict, from that moment on", async () => {
+      const [known, unseen] = await withRegistry(direct, clock, "use", async (registry) => {
+        await registry.addAccount("acme", "pro", null);
+        return [await registry.createKey("acme", null), await registry.createKey("acme", null)];
+      });
+      const gatekeeper = await serve(direct);
+      const ask = async (key: string): Promise<string> =>
+        codeOf(await gatekeeper.verdicts.authenticate(key));
+      expect([await ask(known.key), await ask(createKey())]).toEqual(["ok", "invalid_key"]);
+      await clean();
+      expect(await ask(unseen.key)).toBe("state_unavailable");
+      expect(await ask(known.key)).toBe("ok");
+    });
+
     test("without a state is named, and only marked on purpose", async () => {
+      await clean();
       const client = new Redis(direct);
+      const serving = openGatekeeper(direct, clock);
+      await expect(serving).rejects.toThrow(NoStateError);
+      await expect(serving).rejects.toThrow(/"state init" or "accounts add"$/);
       const refused = openRegistry(direct, clock, "use");
       await expect(refused).rejects.toThrow(UnreachableError);
       await expect(refused).rejects.toThrow(`There is no state at ${direct}:`);
@@ -213,6 +244,7 @@ function redisTests(baseUrl: string): void {
     });
 
     test("of another application is refused and not changed", async () => {
+      await clean();
       const client = new Redis(direct);
       await client.set("chipboard:theirs", "1");
       await expect(serve(direct)).rejects.toThrow(/another application/);
@@ -251,6 +283,7 @@ function redisTests(baseUrl: string): void {
       const wrong = openGatekeeper(at(":wrong-word@"), clock);
       await expect(wrong).rejects.toThrow(/WRONGPASS/);
       await expect(wrong).rejects.not.toThrow("wrong-word");
+      await createState(at(":open-sesame@"));
       await (await openGatekeeper(at(":open-sesame@"), clock)).close();
     });
 
@@ -297,7 +330,9 @@ function redisTests(baseUrl: string): void {
       const server = await RedisServer.start();
       if (server === null) return requireServer(context.skip);
       onTestFinished(() => server.remove());
-      const gatekeeper = await openGatekeeper(`redis://127.0.0.1:${server.port}/0`, clock);
+      const location = `redis://127.0.0.1:${server.port}/0`;
+      await createState(location);
+      const gatekeeper = await openGatekeeper(location, clock);
       await gatekeeper.counts.take("account:acme", 10, now);
       process.kill(server.pid as number, "SIGSTOP");
       const late = await Promise.all(

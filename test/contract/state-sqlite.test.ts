@@ -1,12 +1,24 @@
-import { chmod, mkdtemp, readFile, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readdir,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { openGatekeeper, withRegistry } from "../../src/state/open.ts";
+import { NoStateError } from "../../src/state/driver.ts";
+import { createState, openGatekeeper, withDriver, withRegistry } from "../../src/state/open.ts";
 import { openRegistry } from "./open-registry.ts";
 import { UnreachableError } from "../../src/lib/errors.ts";
+import { codeOf } from "./state-under-test.ts";
 import { stateContract } from "./state.contract.ts";
 
 const clock = { now: () => Date.parse("2026-11-21T09:30:00.000Z") };
@@ -40,6 +52,7 @@ describe("an SQLite state", () => {
   });
 
   test("is readable by its owner only", async () => {
+    await createState(location);
     const gatekeeper = await openGatekeeper(location, clock);
     await gatekeeper.counts.take("account:acme", null, clock.now());
     expect(((await stat(location)).mode & 0o777).toString(8)).toBe("700");
@@ -82,6 +95,72 @@ describe("an SQLite state", () => {
     }
   });
 
+  test("is never created by a proxy: not where there is none, nor in an empty file", async () => {
+    const file = join(location, "chipboard.sqlite");
+    const expectRefused = async (): Promise<void> => {
+      const refused = openGatekeeper(location, clock);
+      await expect(refused).rejects.toThrow(NoStateError);
+      await expect(refused).rejects.toThrow(/"state init" or "accounts add"$/);
+    };
+    await expectRefused();
+    await expect(stat(location)).rejects.toThrow("ENOENT");
+    await mkdir(location);
+    await expectRefused();
+    expect(await readdir(location)).toEqual([]);
+    await writeFile(file, "");
+    await expectRefused();
+    expect((await stat(file)).size).toBe(0);
+    await expect(withRegistry(location, clock, "use", async () => undefined)).rejects.toThrow(
+      NoStateError,
+    );
+    expect([await createState(location), await createState(location)]).toEqual([true, false]);
+    await (await openGatekeeper(location, clock)).close();
+  });
+
+  test("that a copy began to fill is no state, until a copy or an operator makes one of it", async () => {
+    await withDriver(location, "fill", async () => undefined);
+    await expect(openGatekeeper(location, clock)).rejects.toThrow(NoStateError);
+    await withDriver(location, "fill", async (state) => state.write(await state.version(), []));
+    await (await openGatekeeper(location, clock)).close();
+    const other = join(folder, "other");
+    await withDriver(other, "fill", async () => undefined);
+    expect(await createState(other)).toBe(true);
+    await (await openGatekeeper(other, clock)).close();
+  });
+
+  test.each([
+    ["vanishes", (file: string) => rename(file, `${file}.away`)],
+    [
+      "is replaced by an empty file",
+      async (file: string) => {
+        await rename(file, `${file}.away`);
+        await writeFile(file, "");
+      },
+    ],
+  ])("that %s is trouble, and never a new state", async (_, lose) => {
+    const file = join(location, "chipboard.sqlite");
+    const [known, unseen] = await withRegistry(location, clock, "create", async (registry) => {
+      await registry.addAccount("acme", "pro", null);
+      return [await registry.createKey("acme", null), await registry.createKey("acme", null)];
+    });
+    const gatekeeper = await openGatekeeper(location, clock);
+    const ask = async (made: { key: string }): Promise<string> =>
+      codeOf(await gatekeeper.verdicts.authenticate(made.key));
+    expect(await ask(known)).toBe("ok");
+    await lose(file);
+    await vi.waitFor(() => expect(gatekeeper.trouble).not.toBeNull(), { timeout: 5_000 });
+    // Two more looks.
+    await gatekeeper.check();
+    await gatekeeper.check();
+    expect(gatekeeper.trouble).toMatch(/chipboard\.sqlite is (?:gone|empty)$/);
+    expect([await ask(known), await ask(unseen)]).toEqual(["ok", "state_unavailable"]);
+    expect((await stat(file).catch(() => ({ size: 0 }))).size).toBe(0);
+    await rename(`${file}.away`, file);
+    await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), { timeout: 5_000 });
+    expect(await ask(unseen)).toBe("ok");
+    await gatekeeper.close();
+  });
+
   test("file that is not a state is refused in one line", async () => {
     const file = join(location, "chipboard.sqlite");
     await withRegistry(location, clock, "create", async () => undefined);
@@ -99,6 +178,7 @@ describe("an SQLite state", () => {
   });
 
   test("with a damaged file: counts in memory, then writes them to the file that replaces it", async () => {
+    await createState(location);
     const file = join(location, "chipboard.sqlite");
     const gatekeeper = await openGatekeeper(location, clock);
     await gatekeeper.counts.take("account:acme", 10, clock.now());
@@ -144,6 +224,7 @@ describe("an SQLite state", () => {
   });
 
   test("that another process locks makes calls wait and does not block this process", async () => {
+    await createState(location);
     const gatekeeper = await openGatekeeper(location, clock);
     const other = new DatabaseSync(join(location, "chipboard.sqlite"));
     other.exec("BEGIN IMMEDIATE");
@@ -165,6 +246,7 @@ describe("an SQLite state", () => {
   });
 
   test("that another process locks: a read beside a call that is given back does not undo it", async () => {
+    await createState(location);
     const gatekeeper = await openGatekeeper(location, clock);
     const { counts } = gatekeeper;
     for (let call = 0; call < 5; call++) await counts.take("account:acme", 10, clock.now());
@@ -189,6 +271,7 @@ describe("an SQLite state", () => {
   };
 
   test("deletes counts of addresses after their month, and keeps those of accounts", async () => {
+    await createState(location);
     let nowMs = Date.parse("2026-11-30T23:59:59.999Z");
     const moving = { now: () => nowMs };
     const gatekeeper = await openGatekeeper(location, moving);
@@ -202,6 +285,7 @@ describe("an SQLite state", () => {
   });
 
   test("deletes no count of this month if a clock is far ahead", async () => {
+    await createState(location);
     const november = clock.now();
     for (const at of ["2026-11-21", "2029-05-01", "2029-05-02", "2026-11-22", "2026-12-01"]) {
       const nowMs = Date.parse(`${at}T09:30:00.000Z`);

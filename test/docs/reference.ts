@@ -14,6 +14,7 @@ import { MICROS_PER_UNIT } from "../../src/market/decimal.ts";
 import { tierTable } from "../../src/proxy/docs/tier-words.ts";
 import { PROBLEMS } from "../../src/proxy/problems.ts";
 import { COLUMNS } from "../../src/render/columns.ts";
+import { createState } from "../../src/state/open.ts";
 import { chipboard, Serving } from "../program/program.ts";
 import { logMessages } from "./log-messages.ts";
 
@@ -299,6 +300,7 @@ async function inputs(): Promise<string> {
 async function metrics(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "chipboard-reference-"));
   const args = ["serve", "--json", "--port", "0", "--metrics-port", "0"];
+  await createState(join(folder, "state"));
   const proxy = await Serving.start(args, { cwd: folder });
   try {
     const text = await (await fetch(proxy.metricsUrl ?? "")).text();

@@ -70,13 +70,21 @@ describe("their blocks", () => {
   }
 });
 
+/** The command that serves, and where its line begins: the end of the block, if none does. */
+function serverIn(commands: string): [string | null, number] {
+  const found = /npm start|^chipboard serve\b/m.exec(commands);
+  if (found === null) return [null, commands.length];
+  return [found[0], commands.lastIndexOf("\n", found.index) + 1];
+}
+
 /** Runs a block and returns its output; for a server, the output until it listens. */
 async function follow(commands: string, exitCode: number): Promise<string> {
-  const server = /npm start|^chipboard serve\b/m.exec(commands)?.[0].trim();
-  if (server === undefined) {
-    const ran = await ended(shell(commands));
+  const [server, at] = serverIn(commands);
+  const before = commands.slice(0, at);
+  if (server === null || before !== "") {
+    const ran = await ended(shell(before));
     expect(ran.code, ran.printed).toBe(exitCode);
-    return ran.printed;
+    if (server === null) return ran.printed;
   }
   for (const running of servers.splice(0)) await stop(running);
   const child = shell(`${server}; exit`);

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { createState } from "../../src/state/open.ts";
 import { chipboard, killed, serve, SESSION, until, writeMarket } from "../cluster/fixture.ts";
 import type { Serving } from "../program/program.ts";
 import { certificate } from "./certificate.ts";
@@ -25,6 +26,7 @@ beforeAll(async () => {
   const files = await writeMarket(folder);
   const feeds = ["--catalog", files.catalog, "--quotes", files.quotes, "--session", SESSION];
   expect((await chipboard(["publish", ...feeds, "--store", store])).code).toBe(0);
+  await createState(join(folder, "state"));
 });
 afterEach(async () => {
   for (const visitor of visitors.splice(0)) visitor.leave();

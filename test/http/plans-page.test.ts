@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { parsePlanTerms, type PlanTerms } from "../../src/proxy/answers/plan-terms.ts";
+import { createState } from "../../src/state/open.ts";
 import { inProcess } from "../cli/run.ts";
 import { serve } from "../program/program.ts";
 import { inChromium, launchBrowser } from "./browser.ts";
@@ -280,6 +281,7 @@ describe("--plans", () => {
     ["off: no terms", "off", ["free", "", ""]],
   ])("%s are on the page", async (_, plans, prices) => {
     writeFileSync(join(folder, "plans.json"), '{"pro":{"usd_per_month":7.5}}');
+    await createState(join(folder, "st"));
     const serving = await serve(["--store", "s", "--state", "st"], {
       cwd: folder,
       env: { CHIPBOARD_PLANS: plans },

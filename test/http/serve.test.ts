@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { withRegistry } from "../../src/state/open.ts";
+import { createState, withRegistry } from "../../src/state/open.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { chipboard, serve, type Ran, type Serving } from "../program/program.ts";
 import { certificate } from "./certificate.ts";
@@ -262,7 +262,9 @@ describe("invalid options and locations", () => {
   test("a port in use is named", async () => {
     const first = await serving([]);
     const port = String(first.port);
-    const second = await refused(["--port", port, "--state", join(folder, "other-state")]);
+    const other = join(folder, "other-state");
+    await createState(other);
+    const second = await refused(["--port", port, "--state", other]);
     expect(second.code).toBe(5);
     expect(second.stderr).toContain(`Cannot listen on 127.0.0.1:${port} (--port): it is in use`);
     // An address that is not this machine's is a wrong option, which trying again does not mend.

@@ -2,6 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { afterEach, describe, expect, test } from "vitest";
 import { UnreachableError } from "../../src/lib/errors.ts";
+import { createState } from "../../src/state/open.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { publicationKey } from "../../src/store/paths.ts";
 import { FIRST, replace, SECOND, unsigned, workshop } from "../cli/signed.ts";
@@ -270,6 +271,7 @@ describe("serve", () => {
     await shop.publish(FIRST, "--sign-key @k");
     const files = ["--store", shop.path("store"), "--state", shop.path("state")];
     const key = { CHIPBOARD_VERIFY_KEY: shop.path("k.pub") };
+    await createState(shop.path("state"));
     const start = async (): Promise<Serving> => {
       const serving = await serve([...files, "--poll", "100ms"], key);
       servings.push(serving);

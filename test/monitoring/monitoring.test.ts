@@ -11,6 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isDeepStrictEqual, promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test as everyTest, vi } from "vitest";
+import { createState } from "../../src/state/open.ts";
 import { API, chipboard, killed, market, serve, until } from "../cluster/fixture.ts";
 import { anchorsOf, PAGES } from "../docs/pages.ts";
 import { certificate } from "../http/certificate.ts";
@@ -132,6 +133,7 @@ describe("a Prometheus that scrapes real proxies", () => {
   async function proxy(name: string, now: string, ...args: string[]): Promise<Serving> {
     const places = ["--store", place(name), "--state", place(`${name}-state`)];
     const options = [...places, "--poll", "100ms", "--metrics-port", "0", ...args];
+    await createState(place(`${name}-state`));
     const serving = await serve(options, { CHIPBOARD_NOW: now });
     servings.push(serving);
     return serving;

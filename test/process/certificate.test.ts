@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createState } from "../../src/state/open.ts";
 import { certificate } from "../http/certificate.ts";
 import { eventually } from "../http/fixture.ts";
 import { testWith } from "../http/tools.ts";
@@ -23,6 +24,7 @@ beforeAll(async () => {
     await mkdir(join(folder, name));
     pairs.push(await certificate(join(folder, name), days));
   }
+  for (const state of ["s", "t"]) await createState(join(folder, state));
 });
 afterAll(() => rm(folder, { recursive: true }));
 

@@ -29,10 +29,15 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const init = (place: string): Promise<string> => outputOf(["init", place], { cwd: folder });
+/** The files of a folder, without the state. */
 const contentOf = (place: string): Record<string, string> =>
   Object.fromEntries(
-    readdirSync(place).map((name) => [name, readFileSync(join(place, name), "utf8")]),
+    readdirSync(place)
+      .filter((name) => name !== "state")
+      .map((name) => [name, readFileSync(join(place, name), "utf8")]),
   );
+const accountsIn = async (place: string): Promise<string> =>
+  outputOf(["accounts", "ls"], { cwd: place });
 
 /** What cron gives a job, and when it is. */
 const cronEnvironment = (now: string) => ({
@@ -166,6 +171,7 @@ test("the inputs have comments, and say that their prices are illustrative", asy
   expect(content["closes.csv"]).toContain("\nddr5-16gb,2026-11-20,12.45\n");
   expect(content["chipboard.env"]).toMatch(/^# /);
   expect(Object.values(content).join("\n")).not.toContain("{{");
+  expect(await accountsIn(join(folder, "commented"))).toBe("No accounts in ./state.\n");
   const modes = FILES.map((name) => statSync(join(folder, "commented", name)).mode & 0o777);
   expect(modes).toEqual([0o600, 0o600, 0o600, 0o600, 0o600, 0o700]);
 });
@@ -190,10 +196,14 @@ test.each(FILES)("a folder that has %s is left as it is: 2", async (name) => {
 test("a second run is refused, a folder with other files is not", async () => {
   mkdirSync(join(folder, "other"));
   writeFileSync(join(folder, "other/notes.txt"), "mine\n");
+  const cwd = join(folder, "other");
+  await outputOf(["accounts", "add", "acme", "--tier", "pro"], { cwd });
   await init("other");
+  // The state that was there has its account.
+  expect(await accountsIn(cwd)).toContain("acme");
   const content = contentOf(join(folder, "other"));
   expect(Object.keys(content).toSorted()).toEqual([...FILES, "notes.txt"].toSorted());
-  const again = await chipboard(["init", "."], { cwd: join(folder, "other") });
+  const again = await chipboard(["init", "."], { cwd });
   expect([again.code, again.stderr]).toEqual([
     2,
     expect.stringContaining(`has ${FILES.join(", ")} already`),

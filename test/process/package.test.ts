@@ -167,6 +167,7 @@ test("prints its version, publishes and serves", async () => {
   writeFileSync(join(folder, "c.csv"), catalogOf(["a", "b"]));
   writeFileSync(join(folder, "q.csv"), quotesOf({ a: 1, b: 2 }));
   await chipboard("publish --catalog c.csv --quotes q.csv --store store");
+  await chipboard("state init");
   const serving = await serve(["--store", "store"], { cwd: folder, script: bin });
   try {
     const headers = { "accept-encoding": "gzip" };

@@ -8,6 +8,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { verifySnapshots } from "../../src/desk/verify.ts";
 import { parseSession } from "../../src/market/session.ts";
+import { createState } from "../../src/state/open.ts";
 import { readHead } from "../store/log.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { catalogOf, quotesOf } from "../cli/market.ts";
@@ -108,6 +109,7 @@ testWith("script")("accounts rm asks on a terminal, and only a yes removes", asy
 });
 
 test("SIGUSR1 does not open Node's debugger", async () => {
+  await createState(join(folder, "s"));
   const serving = await serve(["--store", "none", "--state", "s"], { cwd: folder });
   serving.child.kill("SIGUSR1");
   for (let asked = 0; asked < 20; asked++) await fetch(`${serving.url}/healthz`);

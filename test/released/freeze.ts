@@ -1,7 +1,7 @@
 /**
  * `node test/released/freeze.ts`: writes test/released/VERSION, once, before a version is released: a store as
- * this version writes it, and what it answers from it. Later versions must read the store and give these answers, so a
- * folder that is there is never written again.
+ * this version writes it, what it answers from it, and its state. Later versions must read both and give these answers,
+ * so a folder that is there is never written again.
  */
 import { existsSync } from "node:fs";
 import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -21,6 +21,7 @@ await writeFile(
 
 \`store\` is a store as chipboard ${PROGRAM.version} wrote it, with made-up levels; \`signing.pub\` is the key of its log, whose
 private key nobody has any more; \`answers.ndjson\` is what its proxy answered at ${ASKED_AT}.
+\`state\` is the state of that proxy, with an account of each paid tier, and \`keys.json\` has a key of each.
 
 Never change a byte here: every later version must read this store and give these answers (\`released.test.ts\`).
 `,

@@ -16,6 +16,8 @@ export const FILES = {
   store: "store",
   publicKey: "signing.pub",
   answers: "answers.ndjson",
+  state: "state",
+  keys: "keys.json",
 } as const;
 /** When its answers are asked for: ten minutes after the last entry. */
 export const ASKED_AT = "2026-11-21T00:15:00Z";
@@ -148,7 +150,7 @@ export interface Answer {
 const wordsOf = (line: string): string[] =>
   (line.match(/'[^']*'|\S+/g) ?? []).map((word) => word.replaceAll("'", ""));
 
-/** Writes store, public key and answers into a new folder. The private key is not kept. */
+/** Writes store, public key, answers, state and its keys into a new folder. The private key is not kept. */
 export async function freeze(folder: string): Promise<void> {
   const work = await mkdtemp(join(tmpdir(), "chipboard-freeze-"));
   try {
@@ -162,7 +164,7 @@ export async function freeze(folder: string): Promise<void> {
     await run(ASKED_AT, "keys signing --out signing.pem");
     for (const [now, line] of STEPS) await run(now, `${line} --sign-key signing.pem`);
     await rename(join(work, "signing.pem.pub"), join(folder, FILES.publicKey));
-    const answers = await ask(store, work);
+    const answers = await ask(store, folder);
     const lines = answers.map((answer) => JSON.stringify(answer));
     await writeFile(join(folder, FILES.answers), `${lines.join("\n")}\n`);
   } finally {
@@ -170,15 +172,16 @@ export async function freeze(folder: string): Promise<void> {
   }
 }
 
-/** What a proxy of this version answers from the store. */
-async function ask(store: string, work: string): Promise<Answer[]> {
-  const env = { CHIPBOARD_STATE: join(work, "state"), CHIPBOARD_NOW: ASKED_AT };
+/** What a proxy of this version answers from the store. Leaves its state, and a key of each tier, in the folder. */
+async function ask(store: string, folder: string): Promise<Answer[]> {
+  const env = { CHIPBOARD_STATE: join(folder, FILES.state), CHIPBOARD_NOW: ASKED_AT };
   const keys = new Map<TierName, string>();
   for (const tier of ["starter", "pro"] as const) {
     await outputOf(["accounts", "add", tier, "--tier", tier], { env });
     const { key } = JSON.parse(await outputOf(["keys", "create", tier, "--json"], { env }));
     keys.set(tier, key);
   }
+  await writeFile(join(folder, FILES.keys), `${JSON.stringify(Object.fromEntries(keys))}\n`);
   const proxy = await serve(["--store", store], { env });
   try {
     const answers: Answer[] = [];

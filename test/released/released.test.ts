@@ -9,13 +9,15 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PROGRAM } from "../../src/lib/version.ts";
 import { parseVerifyKeys } from "../../src/snapshot/signing-key.ts";
+import type { Subject } from "../../src/state/driver.ts";
+import { openGatekeeper } from "../../src/state/open.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { inProcess } from "../cli/run.ts";
 import { PythonClient } from "../guide/python-client.ts";
 import { programUnder, run } from "../guide/programs.ts";
 import { startTestProxy, TestClock, type TestProxy } from "../http/fixture.ts";
 import { testWith } from "../http/tools.ts";
-import type { TierName } from "../../src/market/tier.ts";
+import { TIERS, type TierName } from "../../src/market/tier.ts";
 import { answerTo, ASKED_AT, FILES, freeze, releases, type Answer } from "./release.ts";
 
 const API = "/api/public/v1";
@@ -155,6 +157,22 @@ describe.each([...frozen, "this version"])("%s", (version) => {
     await cp(path(FILES.store), path("again"), { recursive: true });
     const line = `publish --session 2026-11-21T00Z --store @again ${given.join(" ")}`;
     expect(await chipboard(line)).toContain("Nothing to do");
+  });
+
+  test("its state is served as it is: no key and no call is lost", async () => {
+    await cp(path(FILES.state), path("kept"), { recursive: true });
+    const keys: Record<string, string> = JSON.parse(await readFile(path(FILES.keys), "utf8"));
+    const nowMs = Date.parse(ASKED_AT);
+    const gatekeeper = await openGatekeeper(path("kept"), new TestClock(nowMs));
+    for (const tier of ["starter", "pro"] as const) {
+      const verdict = await gatekeeper.verdicts.authenticate(String(keys[tier]));
+      expect(verdict).toMatchObject({ refusal: null, account: tier, tier: TIERS[tier] });
+      const used = await gatekeeper.counts.used(verdict.subject as Subject, nowMs);
+      expect(used).toBeGreaterThanOrEqual(3);
+      await gatekeeper.counts.take(verdict.subject as Subject, null, nowMs);
+      expect(await gatekeeper.counts.used(verdict.subject as Subject, nowMs)).toBe(used + 1);
+    }
+    await gatekeeper.close();
   });
 
   test("its log goes on: a publish, a rollback, a correction and a prune, under another key", async () => {

@@ -3,6 +3,7 @@
  * with the signed log: whole processes, from a folder and from S3.
  */
 import { join } from "node:path";
+import { createState } from "../../src/state/open.ts";
 import { Serving } from "../../test/program/program.ts";
 import { testService } from "../../test/services/services.ts";
 import { readHead } from "../../test/store/log.ts";
@@ -60,6 +61,7 @@ async function measure(
     [`${place.name}: snapshots verify`, await verify([])],
     [`${place.name}: snapshots verify --all`, await verify(["--all"])],
   ];
+  await createState(state);
   const startedAt = performance.now();
   const ports = ["--port", "0", "--metrics-port", "off"];
   const serving = await Serving.start(["serve", ...store, "--state", state, ...keys, ...ports], {

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { uniformAt } from "../../src/demo/random.ts";
 import { API, DATA_ROUTES } from "../../src/proxy/routes.ts";
+import { createState } from "../../src/state/open.ts";
 import { serve, type Serving } from "../../test/program/program.ts";
 import { testService } from "../../test/services/services.ts";
 import { Callers } from "./caller-load.ts";
@@ -50,6 +51,7 @@ async function killFaults(
   const tally = new Tally(`kill -9 of a proxy that counts in ${kind}`, say);
   const store = await publishMarket(join(folder, kind), CONTRACTS, 0);
   const start = (): Promise<Serving> => serve(["--store", store, "--state", state, "--poll", "1h"]);
+  await createState(state);
   let proxy = await start();
   try {
     for (let round = 0; round < KILLS[scale]; round += 1) {

@@ -135,7 +135,7 @@ async function requireOurPrefix(
   // A copy marks the prefix itself, and restores a state that Redis lost.
   if (purpose === "fill" && (format === null || format === EMPTIED)) return false;
   if (format === null) {
-    if (purpose === "use") throw new NoStateError(location);
+    if (purpose !== "create") throw new NoStateError(location);
     if ((await client.set(FORMAT_KEY, REDIS_FORMAT, "NX")) === "OK") return true;
     format = await client.get(FORMAT_KEY);
   }
@@ -155,5 +155,5 @@ export function requireFormat(location: string, format: string | null): void {
 const emptied = (location: string): UnreachableError =>
   new UnreachableError(
     `State ${location} (--state): the Redis is empty; it held a chipboard state before (FLUSHALL, or a failover to an empty server). ` +
-      `Restore it with "state copy" from a backup, or delete the key "${FORMAT_KEY}" to begin with an empty state`,
+      `Restore it with "state copy" from a backup. To begin with an empty state, delete the key "${FORMAT_KEY}" and run "state init" or "accounts add"`,
   );

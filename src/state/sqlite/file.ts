@@ -5,14 +5,15 @@
  *   calls(month, subject, used)    calls counted
  *   facts(name, value)             the number of changes of the registry
  *
- * Write-ahead logging lets any number of processes read while one of them writes.
+ * The file's `user_version` marks a state. A copy sets it last, so that what a killed copy leaves is no
+ * state. Write-ahead logging lets any number of processes read while one of them writes.
  */
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { errorCode, reasonOf, UnreachableError } from "../../lib/errors.ts";
-import { NoStateError } from "../driver.ts";
+import { NoStateError, type StatePurpose } from "../driver.ts";
 
 const APPLICATION_ID = 0x63686970;
 const FORMAT = 3;
@@ -26,8 +27,9 @@ const SCHEMA = `
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
   PRAGMA application_id = ${APPLICATION_ID};
-  PRAGMA user_version = ${FORMAT};
 `;
+/** Makes a state of the tables. */
+export const MARK = `PRAGMA user_version = ${FORMAT}`;
 
 export const stateFilePath = (folder: string): string => join(folder, "chipboard.sqlite");
 
@@ -39,32 +41,41 @@ function createPrivateFile(folder: string, path: string): void {
     closeSync(openSync(path, "wx", 0o600));
   } catch (error) {
     if (errorCode(error) !== "EEXIST") throw error;
-    if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
+    makePrivate(path);
   }
 }
 
-/** Creates the state of `folder` if there is none. Returns whether it did. */
-export function createStateFile(folder: string): boolean {
+function makePrivate(path: string): void {
+  if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
+}
+
+/** Creates the state of `folder` if there is none: for a copy to fill, without the mark. Returns whether it did. */
+export function createStateFile(folder: string, purpose: "create" | "fill"): boolean {
   const path = stateFilePath(folder);
   createPrivateFile(folder, path);
   using database = openExisting(path);
   database.exec("PRAGMA journal_mode = WAL; BEGIN IMMEDIATE");
-  const isNew = isBlank(database);
-  if (isNew) database.exec(SCHEMA);
+  const isNew = isUnmarked(database);
+  if (isBlank(database)) database.exec(SCHEMA);
+  if (isNew && purpose === "create") database.exec(MARK);
   database.exec("COMMIT");
   return isNew;
 }
 
 /**
  * Opens the existing state of a folder, or a state's file such as a backup. Throws NoStateError if there
- * is none.
+ * is none, except for a copy that fills what it has created.
  */
-export function openStateFile(location: string): DatabaseSync {
+export function openStateFile(location: string, purpose: StatePurpose): DatabaseSync {
   const path = isFile(location) ? location : stateFilePath(location);
   if (!existsSync(path)) throw new NoStateError(resolve(path));
+  if (purpose === "serve") makePrivate(path);
   const database = openExisting(path);
   try {
-    requireFormat(database);
+    if (!isUnmarked(database)) requireFormat(database);
+    else if (purpose !== "fill") throw new NoStateError(resolve(path));
+    // A backup that somebody put there has another mode.
+    if (purpose === "serve") database.exec("PRAGMA journal_mode = WAL");
     return database;
   } catch (error) {
     database.close();
@@ -96,11 +107,19 @@ function openExisting(path: string): DatabaseSync {
 const isBlank = (database: DatabaseSync): boolean =>
   database.prepare("SELECT count(*) AS n FROM sqlite_schema").get()?.["n"] === 0;
 
+/** Whether the file is empty, or one that a copy began to fill. */
+const isUnmarked = (database: DatabaseSync): boolean =>
+  isBlank(database) || (isOurs(database) && formatOf(database) === 0);
+
+const isOurs = (database: DatabaseSync): boolean =>
+  database.prepare("PRAGMA application_id").get()?.["application_id"] === APPLICATION_ID;
+
+const formatOf = (database: DatabaseSync): unknown =>
+  database.prepare("PRAGMA user_version").get()?.["user_version"];
+
 function requireFormat(database: DatabaseSync): void {
-  const id = database.prepare("PRAGMA application_id").get()?.["application_id"];
-  const format = database.prepare("PRAGMA user_version").get()?.["user_version"];
-  if (isBlank(database)) throw new Error("chipboard.sqlite is empty");
-  if (id !== APPLICATION_ID) throw new Error("chipboard.sqlite belongs to another application");
+  if (!isOurs(database)) throw new Error("chipboard.sqlite belongs to another application");
+  const format = formatOf(database);
   if (format !== FORMAT) {
     throw new Error(`chipboard.sqlite has format ${String(format)}, expected ${FORMAT}`);
   }

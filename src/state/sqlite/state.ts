@@ -10,6 +10,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import { createStorage, defineDriver, type Storage } from "unstorage";
 import { errorCode } from "../../lib/errors.ts";
+import { NoStateError } from "../driver.ts";
 import type {
   CountName,
   CountReply,
@@ -22,7 +23,7 @@ import type {
   StoredCount,
 } from "../driver.ts";
 import { ACCOUNT_RETENTION_MS, ADDRESS_RETENTION_MS, monthEndMs, monthOf } from "../month.ts";
-import { createStateFile, fileIdOf, openStateFile, stateFilePath, unfit } from "./file.ts";
+import { createStateFile, fileIdOf, MARK, openStateFile, stateFilePath, unfit } from "./file.ts";
 
 /** SQLite deletes so many in about 3 ms, in which this process does nothing else. */
 const FORGOTTEN_AT_ONCE = 1_000;
@@ -31,11 +32,12 @@ const PATIENCE_MS = 5_000;
 const RETRY_MAX_MS = 5;
 const SQLITE_BUSY = 5;
 
-/** Opens the state of `folder`. Throws UnreachableError, also for a missing state that must exist. */
+/** Opens the state of `folder`. Throws NoStateError for a missing state that must exist, and UnreachableError. */
 export async function openSqlite(folder: string, purpose: StatePurpose): Promise<StateDriver> {
   try {
-    const isNew = purpose !== "use" && (await whenNotBusy(() => createStateFile(folder)));
-    const database = await whenNotBusy(() => openStateFile(folder));
+    const creates = purpose === "create" || purpose === "fill";
+    const isNew = creates && (await whenNotBusy(() => createStateFile(folder, purpose)));
+    const database = await whenNotBusy(() => openStateFile(folder, purpose));
     return new SqliteState(folder, purpose, database, isNew);
   } catch (error) {
     throw unfit(folder, error);
@@ -88,6 +90,7 @@ class SqliteState implements StateDriver {
       this.#prepare(
         "INSERT INTO facts VALUES ('version', '1') ON CONFLICT DO UPDATE SET value = value + 1",
       ).run();
+      if (this.#purpose === "fill") this.#opened().exec(MARK);
       return true;
     });
   }
@@ -119,7 +122,7 @@ class SqliteState implements StateDriver {
   async look(): Promise<boolean> {
     try {
       if (!existsSync(stateFilePath(this.#folder))) throw new Error("chipboard.sqlite is gone");
-      if (this.#database === null) this.#adopt(openStateFile(this.#folder));
+      if (this.#database === null) this.#adopt(openStateFile(this.#folder, this.#purpose));
       // An open file that was deleted or replaced still works, but no other process sees it.
       const fileId = fileIdOf(this.#folder);
       this.#fileId ??= fileId;
@@ -130,7 +133,8 @@ class SqliteState implements StateDriver {
       return isChanged;
     } catch (error) {
       if (!isBusy(error)) this.#drop();
-      throw unfit(this.#folder, error);
+      const isEmptied = error instanceof NoStateError;
+      throw unfit(this.#folder, isEmptied ? new Error("chipboard.sqlite is empty") : error);
     }
   }
 
