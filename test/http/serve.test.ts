@@ -1,5 +1,6 @@
 /** `serve` as a process: options, TLS, signals, what it prints. */
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
@@ -270,6 +271,19 @@ describe("invalid options and locations", () => {
     // An address that is not this machine's is a wrong option, which trying again does not mend.
     expect((await refused(["--host", "192.0.2.1"])).code).toBe(2);
     expect(await first.end()).toBe(0);
+  });
+
+  test("without a state: 5, with both commands that create one, and nothing is created", async () => {
+    const none = join(folder, "no-state");
+    const { code, stdout, stderr } = await refused(["--state", none]);
+    expect([code, stdout, existsSync(none)]).toEqual([5, "", false]);
+    expect(stderr).toBe(
+      `error: There is no state at ${none}/chipboard.sqlite: name the one with your accounts (--state or CHIPBOARD_STATE), or create an empty one with "state init" or "accounts add"\n`,
+    );
+    expect((await chipboard(["state", "init", "--state", none])).code).toBe(0);
+    const proxy = await serving(["--state", none]);
+    expect((await call(`${proxy.url}${API}/prices`)).status).toBe(200);
+    expect(await proxy.end()).toBe(0);
   });
 
   test("a store that is a file is not a store", async () => {
