@@ -5,7 +5,7 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 export class Forwarder {
   readonly port: number;
   readonly #host: string;
-  readonly #targetPort: number;
+  #targetPort: number;
   readonly #sockets = new Set<Socket>();
   #server: Server;
   /** Whether the next reply is dropped and its connection cut. */
@@ -36,6 +36,11 @@ export class Forwarder {
     this.#server = createServer().listen(this.port, "127.0.0.1");
     this.#accept();
     await once(this.#server, "listening");
+  }
+
+  /** Sends further connections to another server, as an address does after a failover. Open ones stay. */
+  leadTo(port: number): void {
+    this.#targetPort = port;
   }
 
   /** Cuts the connection instead of the next reply: the server does its work, and the client gets no reply. */

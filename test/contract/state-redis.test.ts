@@ -10,7 +10,7 @@ import {
   test,
   vi,
 } from "vitest";
-import { NoStateError } from "../../src/state/driver.ts";
+import { NoStateError, type Subject } from "../../src/state/driver.ts";
 import { createState, openGatekeeper, withRegistry } from "../../src/state/open.ts";
 import { openRegistry } from "./open-registry.ts";
 import type { Gatekeeper } from "../../src/state/gatekeeper.ts";
@@ -326,6 +326,86 @@ function redisTests(baseUrl: string): void {
       expect(usage?.used).toBe(granted);
     });
 
+    test("that fails over: the keys and calls are those of the new primary, soon", async (context) => {
+      const [first, second] = [await RedisServer.start(), await RedisServer.start()];
+      if (first === null || second === null) return requireServer(context.skip);
+      onTestFinished(async () => Promise.all([first.remove(), second.remove()]).then(() => {}));
+      const forwarder = await Forwarder.start("127.0.0.1", first.port);
+      const location = `redis://127.0.0.1:${forwarder.port}/0`;
+      const make = async (name: string) =>
+        withRegistry(location, clock, "create", async (registry) => {
+          await registry.addAccount(name, "pro", null);
+          return registry.createKey(name, null);
+        });
+      const old = await make("old");
+      await replicate(first, second);
+      const gatekeeper = await openGatekeeper(location, clock);
+      onTestFinished(async () => {
+        await gatekeeper.close();
+        await forwarder.stop();
+      });
+      const ask = async ({ key }: { key: string }) => gatekeeper.verdicts.authenticate(key);
+      const { subject } = await ask(old);
+      const count = () => gatekeeper.counts.take(subject as Subject, null, now);
+      for (let call = 0; call < 3; call++) await count();
+
+      // The old primary keeps its connections.
+      await tell(second, "replicaof", "no", "one");
+      forwarder.leadTo(second.port);
+      await tell(first, "replicaof", "127.0.0.1", String(second.port));
+      await withRegistry(location, clock, "use", (registry) => registry.revokeKey(old.key_id));
+      const fresh = await make("fresh");
+      for (let call = 0; call < 3; call++) await count();
+      await vi.waitFor(
+        async () => {
+          expect([codeOf(await ask(old)), codeOf(await ask(fresh))]).toEqual(["invalid_key", "ok"]);
+          expect(gatekeeper.trouble).toBeNull();
+        },
+        { timeout: 5_000 },
+      );
+      const [, usage] = await withRegistry(location, clock, "use", (registry) => registry.usage());
+      expect(usage).toMatchObject({ account: "old", used: 6 });
+    });
+
+    test.for([
+      ["READONLY", "--replicaof 127.0.0.1 PRIMARY"],
+      ["CLUSTERDOWN", "--cluster-enabled yes"],
+      ["NOREPLICAS", "--min-replicas-to-write 1"],
+      // In microseconds for each key, of which there are many.
+      ["LOADING", "--key-load-delay 100"],
+      ["the Redis is empty", "--maxclients 100"],
+    ] as const)(
+      "whose address led to a server that answers %s is found again",
+      async ([answer, options], { skip }) => {
+        const right = await RedisServer.start();
+        if (right === null) return requireServer(skip);
+        const words = options.replace("PRIMARY", String(right.port)).split(" ");
+        const wrong = (await RedisServer.start(...words)) as RedisServer;
+        onTestFinished(async () => Promise.all([right.remove(), wrong.remove()]).then(() => {}));
+        if (answer === "LOADING") await fill(wrong, 100_000);
+        const forwarder = await Forwarder.start("127.0.0.1", right.port);
+        const location = `redis://127.0.0.1:${forwarder.port}/0`;
+        await createState(location);
+        const gatekeeper = await openGatekeeper(location, clock);
+        onTestFinished(async () => {
+          await gatekeeper.close();
+          await forwarder.stop();
+        });
+        await gatekeeper.counts.take("account:acme", null, now);
+        await forwarder.stop();
+        forwarder.leadTo(wrong.port);
+        await forwarder.resume();
+        await vi.waitFor(() => expect(gatekeeper.trouble).toContain(answer), { timeout: 10_000 });
+        await gatekeeper.counts.take("account:acme", null, now);
+        // Connections to the wrong server stay open.
+        forwarder.leadTo(right.port);
+        await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), { timeout: 10_000 });
+        const client = new Redis(right.port, "127.0.0.1");
+        expect(await client.get("chipboard:calls:2026-11:account:acme")).toBe("2");
+        client.disconnect();
+      },
+    );
+
     test("that hangs counts as down after a second, and is used again when it answers", async (context) => {
       const server = await RedisServer.start();
       if (server === null) return requireServer(context.skip);
@@ -345,6 +425,34 @@ function redisTests(baseUrl: string): void {
       await gatekeeper.close();
     });
   });
+}
+
+/** Sends a command to a server. */
+async function tell({ port }: RedisServer, command: string, ...args: string[]): Promise<unknown> {
+  const client = new Redis(port, "127.0.0.1");
+  const reply = await client.call(command, ...args);
+  client.disconnect();
+  return reply;
+}
+
+/** Starts a server again with so many keys to load. */
+async function fill(server: RedisServer, keys: number): Promise<void> {
+  const client = new Redis(server.port, "127.0.0.1");
+  const sets = client.pipeline();
+  for (let at = 0; at < keys; at++) sets.set(`theirs:${at}`, 1);
+  await sets.exec();
+  client.disconnect();
+  await server.stop();
+  await server.resume();
+}
+
+/** Makes a server the replica of another. Resolves when it has its data. */
+async function replicate(primary: RedisServer, replica: RedisServer): Promise<void> {
+  await tell(replica, "replicaof", "127.0.0.1", String(primary.port));
+  await vi.waitFor(
+    async () => expect(await tell(replica, "info", "replication")).toContain("link_status:up"),
+    { timeout: 20_000 },
+  );
 }
 
 function requireServer(skip: (note: string) => void): void {

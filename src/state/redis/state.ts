@@ -119,18 +119,23 @@ class RedisState implements StateDriver {
     return reply === "" ? this.#gone() : (JSON.parse(reply) as CountReply[]);
   }
 
+  /**
+   * Also shows that this server takes writes: after a failover the old primary, now a replica, keeps its
+   * connections and answers reads. Whatever is wrong, the next look has a new connection, which reaches the
+   * server that the address leads to by then.
+   */
   async look(): Promise<boolean> {
     try {
-      const [format = null, version] = await this.#client.mget(FORMAT_KEY, VERSION_KEY);
-      if (format === null) await this.#client.set(FORMAT_KEY, EMPTIED, "NX");
+      // Writes nothing while the format is there.
+      const marking = this.#client.set(FORMAT_KEY, EMPTIED, "NX");
+      const reading = this.#client.mget(FORMAT_KEY, VERSION_KEY);
+      const [[format = null, version]] = await Promise.all([reading, marking]);
       requireFormat(this.#connection.location, format);
       const isChanged = version !== this.#version;
       this.#version = version;
       return isChanged;
     } catch (error) {
-      // A broken connection may give no reply for minutes. A new one helps.
-      const isSilent = error instanceof Error && error.message === "Command timed out";
-      if (isSilent && this.#client.status === "ready") this.#client.disconnect(true);
+      if (this.#client.status === "ready") this.#client.disconnect(true);
       throw error;
     }
   }
