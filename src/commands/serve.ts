@@ -9,6 +9,7 @@ import type { Logger } from "../proxy/ops/log.ts";
 import type { PlanTerms } from "../proxy/answers/plan-terms.ts";
 import type { Certificate } from "../proxy/http/server.ts";
 import type { RunningProxy } from "../proxy/serve.ts";
+import type { OnEviction, OnTrouble } from "../state/gatekeeper.ts";
 import { examples, withOptions } from "./every-command.ts";
 import { readable } from "./option-files.ts";
 import { serveOptions, type ServeOptions } from "./serve-options.ts";
@@ -69,11 +70,16 @@ export async function serve(
     const form = process.stderr.isTTY ? textLine : jsonLine;
     const log = createLogger({ level, requests, form }, clock);
     renewOnHangUp(options, started.promise, log);
-    const gatekeeper = await openGatekeeper(options.state, clock, (trouble) => {
+    const onTrouble: OnTrouble = (trouble) => {
       if (trouble === null) log.info({}, "the state answers again");
       else
         log.error({ trouble }, "the state does not answer; calls of known keys are counted here");
-    });
+    };
+    const onEviction: OnEviction = (policy) => {
+      if (policy === null) log.info({}, "Redis keeps everything again");
+      else log.error({ policy }, "Redis may drop accounts, keys and counts");
+    };
+    const gatekeeper = await openGatekeeper(options.state, clock, onTrouble, onEviction);
     try {
       const keys = verifyKeys?.map(({ fingerprint }) => fingerprint);
       if (keys !== undefined) log.info({ keys }, "only what is signed is served");

@@ -135,7 +135,9 @@ export const readiness = z.object({
   clock: z
     .enum(["ok", "behind"])
     .describe("Whether the clock has reached the session served; if not, one of the two is wrong."),
-  state: z.enum(["ok", "unavailable"]).describe("Accounts, keys and counts."),
+  state: z
+    .enum(["ok", "unavailable", "evicting"])
+    .describe("Accounts, keys and counts; evicting: their Redis may drop them."),
   store: z
     .enum(["ok", "damaged", "unreachable"])
     .describe("Whether the newest publication could be loaded; if not, the one before is served."),

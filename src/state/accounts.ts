@@ -133,6 +133,10 @@ export function keysOf(storage: Storage, accounts: readonly AccountRecord[]): Pr
 export const accountsNamed = (storage: Storage, names: readonly string[]) =>
   readAll(storage, accountRecord, names.map(accountItem));
 
+/** How many accounts there are, without those that were removed. Redis scans all of its keys for that. */
+export const countAccounts = async (storage: Storage): Promise<number> =>
+  new Set((await storage.getKeys("accounts")).filter((item) => /^accounts:[^:]+$/.test(item))).size;
+
 /** All accounts, by name. */
 export const allAccounts = async (storage: Storage): Promise<AccountRecord[]> =>
   (await everAdded(storage)).filter(({ removed_at }) => removed_at === null);

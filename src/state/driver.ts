@@ -100,6 +100,9 @@ export interface StateDriver {
   /** Whether accounts or keys may have changed since the last look. Rejects if the state is unusable. */
   look(): Promise<boolean>;
 
+  /** The policy by which the database drops keys when its memory is full; null: it drops none, or does not say. */
+  evictionPolicy(): Promise<string | null>;
+
   /** Deletes some of the counts that are too old. Returns whether there may be more. */
   forget(nowMs: number): Promise<boolean>;
 

@@ -9,11 +9,12 @@ import { reasonOf, UnreachableError } from "../lib/errors.ts";
 import { Counts } from "./counts.ts";
 import type { StateDriver, Subject } from "./driver.ts";
 import type { LogMemory, SeenEntry } from "../snapshot/log/seen.ts";
+import { countAccounts } from "./accounts.ts";
 import { addressSecret, addressSubject, see, seenIn } from "./facts.ts";
 import { Verdicts, type Checked } from "./verdicts.ts";
 
 const LOOK_MS = 500;
-const FORGET_MS = 60_000;
+const SURVEY_MS = 60_000;
 /** How long `close` tries to write the unwritten counts. */
 const CLOSE_PATIENCE_MS = 3_000;
 const CLOSE_RETRY_MS = 100;
@@ -21,25 +22,44 @@ const CLOSE_RETRY_MS = 100;
 /** Receives the reason why the state does not answer, once for each reason; null: it answers again. */
 export type OnTrouble = (trouble: string | null) => void;
 
+/** Receives the policy by which the state's Redis may drop keys from now on; null: it drops none any more. */
+export type OnEviction = (policy: string | null) => void;
+
+interface Listeners {
+  readonly onTrouble: OnTrouble;
+  readonly onEviction: OnEviction;
+}
+
 /** A state that is open to serve (see openGatekeeper). */
 export class Gatekeeper implements LogMemory, Checked {
   readonly verdicts: Verdicts;
   readonly counts: Counts;
   /** Why the state does not answer (for the log, /readyz and metrics); null if it answers. */
   trouble: string | null = null;
+  /** See StateDriver; asked every minute. */
+  evictionPolicy: string | null = null;
+  /** How many accounts there are: counted after each change and every minute, while the state answers. */
+  accounts: number;
   readonly #driver: StateDriver;
   readonly #clock: Clock;
-  readonly #onTrouble: OnTrouble;
+  readonly #listeners: Listeners;
   readonly #timer: NodeJS.Timeout;
   #addressSecret: string;
   #looking: Promise<void> | null = null;
-  #forgetAtMs = -Infinity;
+  #surveyAtMs = -Infinity;
+  #isCounting = false;
 
-  constructor(driver: StateDriver, clock: Clock, addressSecret: string, onTrouble: OnTrouble) {
+  constructor(
+    driver: StateDriver,
+    clock: Clock,
+    found: { readonly addressSecret: string; readonly accounts: number },
+    listeners: Listeners,
+  ) {
     this.#driver = driver;
     this.#clock = clock;
-    this.#addressSecret = addressSecret;
-    this.#onTrouble = onTrouble;
+    this.#addressSecret = found.addressSecret;
+    this.accounts = found.accounts;
+    this.#listeners = listeners;
     this.verdicts = new Verdicts(driver.storage, clock, this);
     this.counts = new Counts(driver, this);
     this.#timer = setInterval(() => void this.#look(), LOOK_MS).unref();
@@ -103,18 +123,41 @@ export class Gatekeeper implements LogMemory, Checked {
       if (this.trouble !== null) await this.#recover();
       else if (isChanged) await this.#follow();
       const nowMs = this.#clock.now();
-      if (nowMs < this.#forgetAtMs) return;
+      if (nowMs < this.#surveyAtMs) return;
+      void this.#countAccounts();
+      await this.#askPolicy();
       const hasMore = await this.#driver.forget(nowMs);
-      if (!hasMore) this.#forgetAtMs = nowMs + FORGET_MS;
+      if (!hasMore) this.#surveyAtMs = nowMs + SURVEY_MS;
     } catch (error) {
       this.failed(error);
     }
+  }
+
+  /** No look waits for it: a scan of a large Redis takes a while. */
+  async #countAccounts(): Promise<void> {
+    if (this.#isCounting) return;
+    this.#isCounting = true;
+    try {
+      this.accounts = await countAccounts(this.#driver.storage);
+    } catch {
+      // The looks report a state that does not answer.
+    } finally {
+      this.#isCounting = false;
+    }
+  }
+
+  async #askPolicy(): Promise<void> {
+    const policy = await this.#driver.evictionPolicy();
+    if (policy === this.evictionPolicy) return;
+    this.evictionPolicy = policy;
+    this.#listeners.onEviction(policy);
   }
 
   /** Accounts and keys have changed. A copy into the state brings its own secret, too. */
   async #follow(): Promise<void> {
     this.#addressSecret = await addressSecret(this.#driver, this.#addressSecret);
     this.verdicts.invalidate();
+    void this.#countAccounts();
   }
 
   /** Makes up for an outage: the state that is back may be another one, or may have lost counts. */
@@ -129,6 +172,6 @@ export class Gatekeeper implements LogMemory, Checked {
   #say(trouble: string | null): void {
     if (trouble === this.trouble) return;
     this.trouble = trouble;
-    this.#onTrouble(trouble);
+    this.#listeners.onTrouble(trouble);
   }
 }

@@ -1,10 +1,11 @@
 /** Opens the state that `--state` names, for commands or for a serving proxy. */
 import type { Clock } from "../lib/clock.ts";
-import { InputError } from "../lib/errors.ts";
+import { InputError, UnreachableError } from "../lib/errors.ts";
 import { redactedUrl } from "../lib/text.ts";
 import type { StateDriver, StatePurpose } from "./driver.ts";
+import { countAccounts } from "./accounts.ts";
 import { addressSecret } from "./facts.ts";
-import { Gatekeeper, type OnTrouble } from "./gatekeeper.ts";
+import { Gatekeeper, type OnEviction, type OnTrouble } from "./gatekeeper.ts";
 import { Registry } from "./registry.ts";
 
 /**
@@ -46,23 +47,35 @@ export async function withDriver<T>(
 
 /**
  * The state of `location` for one of any number of proxies. Throws InputError, NoStateError, or
- * UnreachableError if the state does not answer or cannot be used.
+ * UnreachableError if the state does not answer, cannot be used, or may drop what it holds.
  */
 export async function openGatekeeper(
   location: string,
   clock: Clock,
   onTrouble: OnTrouble = () => undefined,
+  onEviction: OnEviction = () => undefined,
 ): Promise<Gatekeeper> {
   const driver = await openDriver(location, "serve");
   try {
-    const secret = await addressSecret(driver);
+    const found = {
+      addressSecret: await addressSecret(driver),
+      accounts: await countAccounts(driver.storage),
+    };
     await driver.look();
-    return new Gatekeeper(driver, clock, secret, onTrouble);
+    const policy = await driver.evictionPolicy();
+    if (policy !== null) throw evicting(location, policy);
+    return new Gatekeeper(driver, clock, found, { onTrouble, onEviction });
   } catch (error) {
     await driver.close();
     throw driver.explain(error);
   }
 }
+
+const evicting = (location: string, policy: string): UnreachableError =>
+  new UnreachableError(
+    `State ${redactedUrl(location)} (--state) cannot be used: its Redis has the maxmemory-policy ${JSON.stringify(policy)}, ` +
+      "and drops accounts, keys or counts when its memory is full. Set maxmemory-policy to noeviction",
+  );
 
 /** The state of `location`. The caller closes it. Throws as `withRegistry` does. */
 export async function openDriver(location: string, purpose: StatePurpose): Promise<StateDriver> {

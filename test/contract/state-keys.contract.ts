@@ -72,6 +72,21 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
       await use.expectSoon(gatekeeper, key, "invalid_key");
     });
 
+    test("the number of accounts is known from the start, and follows changes", async () => {
+      await use.registry.addAccount("acme", "pro", null);
+      const gatekeeper = await use.serve();
+      expect(gatekeeper.accounts).toBe(1);
+      const expectAccounts = (wanted: number): Promise<void> =>
+        vi.waitFor(() => expect(gatekeeper.accounts).toBe(wanted), WITHIN_FIVE_SECONDS);
+      await use.registry.addAccount("other", "starter", null);
+      await expectAccounts(2);
+      await use.newKey("acme");
+      await use.registry.removeAccount("acme");
+      await expectAccounts(1);
+      await use.registry.removeAccount("other");
+      await expectAccounts(0);
+    });
+
     test("an account is removed with its keys, and a running gatekeeper refuses them", async () => {
       const acme = await use.account("acme", "pro");
       await use.account("other", "pro");

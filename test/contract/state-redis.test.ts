@@ -326,6 +326,70 @@ function redisTests(baseUrl: string): void {
       expect(usage?.used).toBe(granted);
     });
 
+    test("that may evict keys is refused at the start", async (context) => {
+      const server = await RedisServer.start();
+      if (server === null) return requireServer(context.skip);
+      onTestFinished(() => server.remove());
+      const location = `redis://127.0.0.1:${server.port}/0`;
+      await createState(location);
+      for (const policy of ["allkeys-lru", "allkeys-random", "volatile-lru", "volatile-ttl"]) {
+        // Without a limit of its memory it drops nothing, until somebody sets one.
+        for (const limit of ["0", "3mb"]) {
+          await tell(server, "config", "set", "maxmemory", limit, "maxmemory-policy", policy);
+          const refused = openGatekeeper(location, clock);
+          await expect(refused).rejects.toThrow(UnreachableError);
+          await expect(refused).rejects.toThrow(
+            `its Redis has the maxmemory-policy "${policy}", and drops accounts, keys or counts`,
+          );
+          await expect(refused).rejects.toThrow(/Set maxmemory-policy to noeviction$/);
+        }
+      }
+      await tell(server, "config", "set", "maxmemory-policy", "noeviction");
+      await (await openGatekeeper(location, clock)).close();
+    });
+
+    test("that begins to evict keys, and drops accounts, is reported while it runs", async (context) => {
+      const server = await RedisServer.start();
+      if (server === null) return requireServer(context.skip);
+      onTestFinished(() => server.remove());
+      const location = `redis://127.0.0.1:${server.port}/0`;
+      await withRegistry(location, clock, "create", (registry) =>
+        registry.addAccount("acme", "pro", null),
+      );
+      const moving = { ms: now, now: () => moving.ms };
+      const said: (string | null)[] = [];
+      const gatekeeper = await openGatekeeper(location, moving, undefined, (policy) =>
+        said.push(policy),
+      );
+      onTestFinished(() => gatekeeper.close());
+      await gatekeeper.check();
+      expect([gatekeeper.evictionPolicy, gatekeeper.accounts]).toEqual([null, 1]);
+      await tell(server, "config", "set", "maxmemory-policy", "allkeys-lru");
+      await tell(server, "del", "chipboard:accounts:acme");
+      moving.ms += 60_000;
+      await vi.waitFor(
+        () => expect([gatekeeper.evictionPolicy, gatekeeper.accounts]).toEqual(["allkeys-lru", 0]),
+        { timeout: 5_000 },
+      );
+      await tell(server, "config", "set", "maxmemory-policy", "noeviction");
+      moving.ms += 60_000;
+      await vi.waitFor(() => expect(gatekeeper.evictionPolicy).toBeNull(), { timeout: 5_000 });
+      expect(said).toEqual(["allkeys-lru", null]);
+    });
+
+    test("that does not let the proxy ask for the policy is used", async (context) => {
+      const server = await RedisServer.start();
+      if (server === null) return requireServer(context.skip);
+      onTestFinished(() => server.remove());
+      const rules = "on >word ~chipboard:* +@all -info -config".split(" ");
+      await tell(server, "acl", "setuser", "proxy", ...rules);
+      const location = `redis://proxy:word@127.0.0.1:${server.port}/0`;
+      await createState(location);
+      const gatekeeper = await openGatekeeper(location, clock);
+      expect([gatekeeper.evictionPolicy, gatekeeper.trouble]).toEqual([null, null]);
+      await gatekeeper.close();
+    });
+
     test("that fails over: the keys and calls are those of the new primary, soon", async (context) => {
       const [first, second] = [await RedisServer.start(), await RedisServer.start()];
       if (first === null || second === null) return requireServer(context.skip);
@@ -371,6 +435,7 @@ function redisTests(baseUrl: string): void {
       ["READONLY", "--replicaof 127.0.0.1 PRIMARY"],
       ["CLUSTERDOWN", "--cluster-enabled yes"],
       ["NOREPLICAS", "--min-replicas-to-write 1"],
+      ["OOM", "--maxmemory 1"],
       // In microseconds for each key, of which there are many.
       ["LOADING", "--key-load-delay 100"],
       ["the Redis is empty", "--maxclients 100"],

@@ -26,6 +26,11 @@ const MEANINGS: Readonly<Record<string, readonly [meaning: string, remedy: strin
     "it is damaged, or the store does not answer; `serving` is what callers get",
     "`chipboard snapshots verify`, then restore or roll back",
   ],
+  "Redis keeps everything again": ["its `maxmemory-policy` is `noeviction`", ""],
+  "Redis may drop accounts, keys and counts": [
+    "its `maxmemory-policy` is `policy`; a proxy that starts now refuses it (5)",
+    "set `maxmemory-policy` to `noeviction`; restore what is lost from a backup",
+  ],
   "request cannot be handled": ["before the proxy's own checks", "report it"],
   "request failed": ["the caller got 500; `err` has the stack", "report it"],
   "SIGHUP: new connections get this certificate": ["", ""],

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createState, withRegistry } from "../../src/state/open.ts";
+import { PROGRAM } from "../../src/lib/version.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { chipboard, serve, type Ran, type Serving } from "../program/program.ts";
 import { certificate } from "./certificate.ts";
@@ -135,6 +136,9 @@ test("metrics have their own port, and are not on the other one", async () => {
   );
   expect(text).toMatch(/^chipboard_ready 1$/m);
   expect(text).toMatch(/^chipboard_state_up 1$/m);
+  expect(text).toMatch(/^chipboard_state_evicts 0$/m);
+  expect(text).toMatch(/^chipboard_accounts 1$/m);
+  expect(text).toContain(`\nchipboard_build_info{version="${PROGRAM.version}"} 1\n`);
   expect(text).toMatch(/^process_resident_memory_bytes \d+/m);
   expect((await call(`${url}/metrics`)).status).toBe(404);
   expect((await fetch(metricsUrl.replace("/metrics", "/prices"))).status).toBe(404);

@@ -34,9 +34,14 @@ export function readiness(
     attribution: snapshot.attribution,
     overdue: overdueSessions(snapshot.stamp, nowMs),
     clock: behindMs(snapshot.stamp, nowMs) === 0 ? "ok" : "behind",
-    state: gatekeeper.trouble === null ? "ok" : "unavailable",
+    state: stateOf(gatekeeper),
     store: trouble?.kind ?? "ok",
   });
+}
+
+function stateOf({ trouble, evictionPolicy }: Gatekeeper): "ok" | "unavailable" | "evicting" {
+  if (trouble !== null) return "unavailable";
+  return evictionPolicy === null ? "ok" : "evicting";
 }
 
 /** The newest publication if it is damaged and an older one is served instead; otherwise null. */

@@ -2,6 +2,7 @@
 import { readdirSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { PROGRAM } from "../../lib/version.ts";
 import { SESSION_MS } from "../../market/session.ts";
 
 interface Served {
@@ -28,7 +29,11 @@ export interface Observed {
   readonly archive: { readonly heldBytes: number };
   readonly turns: { readonly refusals: number };
   readonly backlog: { readonly bytes: number; readonly closed: number };
-  readonly gatekeeper: { readonly trouble: string | null };
+  readonly gatekeeper: {
+    readonly trouble: string | null;
+    readonly evictionPolicy: string | null;
+    readonly accounts: number;
+  };
   readonly log: { readonly droppedLines: number };
   /** How late, and how early, the clock says that the snapshot served is; 0 without one. */
   readonly overdueSessions: () => number;
@@ -69,6 +74,8 @@ const HELP = {
   chipboard_archive_busy_total:
     "Requests refused because their caller had too many in progress that take work.",
   chipboard_state_up: "1 when accounts and counts answer.",
+  chipboard_state_evicts: "1 when the Redis of the state may drop accounts, keys and counts.",
+  chipboard_accounts: "Accounts in the state.",
   chipboard_snapshot_damaged: "1 when the newest publication is damaged.",
   chipboard_store_up: "1 when the store answers.",
   chipboard_snapshot_loads_total: "Snapshots loaded.",
@@ -110,6 +117,8 @@ export class ProxyMetrics {
       chipboard_archive_bytes: () => archive.heldBytes,
       chipboard_archive_busy_total: () => turns.refusals,
       chipboard_state_up: () => Number(gatekeeper.trouble === null),
+      chipboard_state_evicts: () => Number(gatekeeper.evictionPolicy !== null),
+      chipboard_accounts: () => gatekeeper.accounts,
       chipboard_snapshot_damaged: () => Number(live.trouble?.kind === "damaged"),
       chipboard_store_up: () => Number(live.trouble?.kind !== "unreachable"),
       chipboard_snapshot_loads_total: () => live.loads.loaded,
@@ -126,6 +135,12 @@ export class ProxyMetrics {
       };
       const metric: Gauge | Counter = new Metric({ name, help, registers, collect });
     }
+    new Gauge({
+      name: "chipboard_build_info",
+      help: "1, with the program's version.",
+      labelNames: ["version"],
+      registers,
+    }).set({ version: PROGRAM.version }, 1);
     const judgements: Gauge = new Gauge({
       name: "chipboard_judgements",
       help: "What the publication served let through, held back or changed.",

@@ -35,6 +35,7 @@ const ATTEMPTS = 100;
 const READ_AT_ONCE = 1_000;
 const ITEM_NAME = /^(?:accounts|keys|key-ids|facts):/;
 const COUNT_NAME = /^calls:(\d{4}-\d{2}):(.+)$/;
+const KEEPS_ALL = "noeviction";
 const WRITER_TTL_SECONDS = 40 * 24 * 3_600;
 /** What WRITE_SCRIPT returns. */
 const WRITTEN = 1;
@@ -136,6 +137,19 @@ class RedisState implements StateDriver {
       return isChanged;
     } catch (error) {
       if (this.#client.status === "ready") this.#client.disconnect(true);
+      throw error;
+    }
+  }
+
+  /** Managed servers forbid CONFIG; INFO says the same. */
+  async evictionPolicy(): Promise<string | null> {
+    try {
+      const told = await this.#client.info("memory");
+      const policy = /^maxmemory_policy:(\S+)/m.exec(told)?.[1] ?? KEEPS_ALL;
+      return policy === KEEPS_ALL ? null : policy;
+    } catch (error) {
+      // A user without the right to ask.
+      if (error instanceof Error && error.message.startsWith("NOPERM")) return null;
       throw error;
     }
   }

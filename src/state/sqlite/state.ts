@@ -138,6 +138,10 @@ class SqliteState implements StateDriver {
     }
   }
 
+  async evictionPolicy(): Promise<null> {
+    return null;
+  }
+
   async forget(nowMs: number): Promise<boolean> {
     const newest = this.#prepare("SELECT max(month) AS month FROM calls WHERE month < ?");
     const counted = newest.get(monthOf(nowMs))?.["month"];
