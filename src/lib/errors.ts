@@ -69,6 +69,9 @@ export class UnreachableError extends ChipboardError {
   readonly exitCode = EXIT.unreachable;
 }
 
+/** The place answers, and what it answers needs a person: it will not get better by itself. */
+export class UnfitError extends UnreachableError {}
+
 /** Stored bytes differ from the bytes that were written. */
 export class DamageError extends ChipboardError {
   readonly exitCode = EXIT.damaged;

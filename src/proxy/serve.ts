@@ -75,9 +75,9 @@ export interface RunningProxy {
 }
 
 /**
- * Starts a proxy. Resolves when it listens and the head, if there is one, is loaded. Throws
- * UnreachableError if the store cannot be read or a port is in use, and InputError if the proxy cannot
- * listen on the address or certificate and key do not fit.
+ * Starts a proxy. Resolves when it listens and the head, if there is one, is loaded; without it, if the
+ * store is away (see LiveSnapshot). Throws UnreachableError if the store cannot be used or a port is in
+ * use, and InputError if the proxy cannot listen on the address or certificate and key do not fit.
  */
 export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const { gatekeeper, clock, log, host, tls, store, verifyKeys = null } = options;

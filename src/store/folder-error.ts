@@ -1,9 +1,10 @@
 import { getSystemErrorMessage } from "node:util";
-import { errorCode, UnreachableError } from "../lib/errors.ts";
+import { errorCode, UnfitError, UnreachableError } from "../lib/errors.ts";
 
 /**
  * Turns an error of the operating system into an UnreachableError with one line: store (`place`, such
- * as `--store "./snapshots"`), key and cause. Returns any other error unchanged.
+ * as `--store "./snapshots"`), key and cause. A file in place of a folder, and a lack of rights, are an
+ * UnfitError. Returns any other error unchanged.
  */
 export function folderError(
   place: string,
@@ -22,7 +23,8 @@ export function folderError(
       : isLink && NO_LINKS.includes(code)
         ? `hard links do not work here (${code}); expected a file system with hard links`
         : `${getSystemErrorMessage(Number(error.errno))} (${code})`;
-  return new UnreachableError(`${place}: cannot ${verb} ${object}: ${cause}`, [], { cause: error });
+  const Failure = ["ENOTDIR", "EACCES", "EPERM"].includes(code) ? UnfitError : UnreachableError;
+  return new Failure(`${place}: cannot ${verb} ${object}: ${cause}`, [], { cause: error });
 }
 
 const NO_LINKS = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"];

@@ -1,4 +1,4 @@
-import { ChipboardError, errorCode, UnreachableError } from "../lib/errors.ts";
+import { ChipboardError, errorCode, UnfitError, UnreachableError } from "../lib/errors.ts";
 
 /** The operation that failed, as in the message. */
 export type S3Verb = "read" | "write" | "list" | "remove";
@@ -41,16 +41,24 @@ export function isBrokenConnection(error: unknown): boolean {
 
 /**
  * Turns an error of the SDK into an UnreachableError with one line: store, key, cause and the setting
- * to check. Returns a ChipboardError unchanged.
+ * to check. What the server refuses is an UnfitError. Returns a ChipboardError unchanged.
  */
 export function s3Error(place: S3Place, verb: S3Verb, key: string, error: unknown): unknown {
   if (error instanceof ChipboardError) return error;
   const what = key === "" ? "it" : JSON.stringify(key);
-  return new UnreachableError(
+  const Failure = isRefusal(error) ? UnfitError : UnreachableError;
+  return new Failure(
     `${place.option} ${JSON.stringify(place.location)}: cannot ${verb} ${what}: ${cause(place, error)}`,
     [],
     { cause: error },
   );
+}
+
+/** Whether the server answers that it will not; it may still do what it is too busy or too slow for. */
+function isRefusal(error: unknown): boolean {
+  const { status, message } = parts(error);
+  const isAnswer = status !== null && status >= 400 && status < 500;
+  return message === "Region is missing" || (isAnswer && ![408, 409, 429].includes(status));
 }
 
 function cause(place: S3Place, error: unknown): string {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Subject } from "../../src/state/driver.ts";
-import { openGatekeeper } from "../../src/state/open.ts";
+import { createState, openGatekeeper } from "../../src/state/open.ts";
 import { createClock } from "../../src/lib/clock.ts";
 import { Forwarder } from "../contract/forwarder.ts";
 import { RedisServer } from "../contract/redis-server.ts";
@@ -106,6 +106,30 @@ describe.skipIf(redis === null)("four proxies on one Redis", () => {
     expect(await Promise.all(proxies.map((proxy) => proxy.end()))).toEqual([0, 0, 0, 0]);
     expect(await usedBy(account, state)).toBe(LIMIT);
   });
+});
+
+test.skipIf(s3 === null)("a proxy that starts while S3 is down serves when it is up", async () => {
+  const real = new URL(s3?.env["CHIPBOARD_TEST_S3_ENDPOINT"] as string);
+  const forwarder = await Forwarder.start(real.hostname, Number(real.port));
+  const env = s3?.env as Record<string, string>;
+  const place = `s3://${env["CHIPBOARD_TEST_S3_BUCKET"]}/${randomUUID()}`;
+  const endpoint = `http://127.0.0.1:${forwarder.port}`;
+  const store = ["--store", place, "--s3-path-style", "--s3-endpoint", endpoint];
+  const first = ["--catalog", files.catalog, "--quotes", files.quotes, "--session", SESSION];
+  expect((await chipboard(["publish", ...store, ...first], env)).code).toBe(0);
+  const state = join(folder, "state-of-late-store");
+  await createState(state);
+  await forwarder.stop();
+  const proxy = await start([...store, "--state", state, "--poll", "200ms"], env);
+  const statusOf = async (path: string): Promise<number> =>
+    (await fetch(`${proxy.url}${path}`)).status;
+  expect([await statusOf(`${API}/prices`), await statusOf("/readyz")]).toEqual([503, 503]);
+  await until(() => /refuses the connection|does not answer in time/.test(proxy.stderr()));
+  await forwarder.resume();
+  await until(async () => (await statusOf(`${API}/prices`)) === 200);
+  expect(await statusOf("/readyz")).toBe(200);
+  expect(await proxy.end()).toBe(0);
+  await forwarder.stop();
 });
 
 describe.skipIf(s3 === null || redis === null)("Redis and S3 stopped under load", () => {

@@ -45,6 +45,10 @@ const MEANINGS: Readonly<Record<string, readonly [meaning: string, remedy: strin
     "a file that is streamed is damaged, or the store does not answer; the answer was cut off",
     "`chipboard snapshots verify --all`",
   ],
+  "the store gives no snapshot yet": [
+    "five seconds after its start the proxy answers data requests with 503, and goes on trying",
+    "look at the store",
+  ],
   "the state answers again": ["counts made meanwhile are written", ""],
   "the state does not answer; calls of known keys are counted here": [
     "other keys get 503 until it does",

@@ -6,10 +6,18 @@
  *
  * If a publication cannot be loaded, the old snapshot stays and `trouble` says why until a
  * publication loads. The proxy tries it again at growing intervals, and tries a newer publication at
- * once. At the start it falls back to the newest publication that loads. log-reader.ts reads the log.
+ * once. While nothing is served, it falls back to the newest publication that loads. log-reader.ts reads
+ * the log.
  */
+import { setTimeout as delay } from "node:timers/promises";
 import type { Clock } from "../../lib/clock.ts";
-import { ChipboardError, DamageError, reasonOf } from "../../lib/errors.ts";
+import {
+  ChipboardError,
+  DamageError,
+  reasonOf,
+  UnfitError,
+  UnreachableError,
+} from "../../lib/errors.ts";
 import { isPublication, type Publication } from "../../snapshot/log/entry.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
 import { loadSnapshot, type LoadedSnapshot, type LoadOptions } from "./load.ts";
@@ -17,8 +25,11 @@ import type { LogReader } from "./log-reader.ts";
 import type { Logger } from "../ops/log.ts";
 
 const RETRY_MAX_MS = 60_000;
+/** The start waits this long for a store that is silent or slow. */
+const START_PATIENCE_MS = 5_000;
 
 const UNREADABLE = "publication log cannot be read";
+const SLOW = "the store gives no snapshot yet";
 
 export interface LiveSnapshotOptions extends LoadOptions {
   readonly store: ObjectStore;
@@ -55,25 +66,31 @@ export class LiveSnapshot {
   }
 
   /**
-   * Loads the newest publication that is undamaged and keeps following the log. Throws
-   * UnreachableError if the store cannot be read; damage does not prevent the start.
+   * Loads the newest publication that is undamaged and keeps following the log. Damage does not prevent the
+   * start, nor does a store that is away: then this resolves without a snapshot, and polls go on. Throws
+   * UnfitError if the store answers that it cannot be used.
    */
   async start(): Promise<void> {
     const { log, store, reader } = this.#options;
-    const trouble = await reader.follow();
-    if (trouble !== null) this.#report(trouble, UNREADABLE);
-    this.newest = reader.head;
-    for (const entry of reader.entries.toReversed()) {
-      if (!isPublication(entry) || reader.isPruned(entry)) continue;
-      const damage = this.trouble;
-      await this.#load(entry);
-      this.trouble ??= damage;
-      if (this.current !== null || this.trouble?.kind === "unreachable") break;
+    const first = this.#follow().catch((error: unknown) => {
+      if (!(error instanceof UnreachableError) || error instanceof UnfitError) throw error;
+      this.#report(error, UNREADABLE);
+    });
+    const patience = delay(START_PATIENCE_MS, false, { ref: false });
+    if (await Promise.race([first.then(() => true), patience])) {
+      if (this.trouble === null && reader.newestNumber === 0) {
+        log.warn({ store: store.location }, "nothing is published there yet");
+      }
+      return this.#schedule();
     }
-    if (this.trouble === null && reader.newestNumber === 0) {
-      log.warn({ store: store.location }, "nothing is published there yet");
-    }
-    this.#schedule();
+    const seconds = START_PATIENCE_MS / 1000;
+    const silence = new UnreachableError(
+      `${store.location} has not answered in ${seconds} seconds`,
+    );
+    if (this.current === null) this.#report(silence, SLOW);
+    void first
+      .catch((error: unknown) => this.#report(error, UNREADABLE))
+      .finally(() => this.#schedule());
   }
 
   /** Stops following the log. Does not wait for a running load and ignores its result. */
@@ -90,23 +107,43 @@ export class LiveSnapshot {
   }
 
   async #poll(): Promise<void> {
-    const { reader, log } = this.#options;
     try {
-      const trouble = await reader.follow();
-      const { head } = reader;
-      if (head !== null && head !== this.newest) {
-        this.#failures = 0;
-        this.newest = head;
-        await this.#load(head);
-      } else if (head !== null && this.#failures > 0 && performance.now() >= this.#retryAt) {
-        await this.#load(head);
-      } else if (trouble === null && this.#failures === 0 && this.trouble !== null) {
-        this.trouble = null;
-        log.info({}, "store answers again");
-      }
-      if (trouble !== null) this.#report(trouble, UNREADABLE);
+      await this.#follow();
     } catch (error) {
       this.#report(error, UNREADABLE);
+    }
+  }
+
+  /** Reads the log on, and loads what is new or due again. Throws as `LogReader.follow` does. */
+  async #follow(): Promise<void> {
+    const { reader, log } = this.#options;
+    const trouble = await reader.follow();
+    const { head } = reader;
+    if (head !== this.newest) {
+      this.newest = head;
+      this.#failures = 0;
+      await this.#loadNewest();
+    } else if (head !== null && this.#failures > 0 && performance.now() >= this.#retryAt) {
+      await this.#loadNewest();
+    } else if (trouble === null && this.#failures === 0 && this.trouble !== null) {
+      this.trouble = null;
+      log.info({}, "store answers again");
+    }
+    if (trouble !== null) this.#report(trouble, UNREADABLE);
+  }
+
+  /** Loads the head; while nothing is served, the newest publication that loads. */
+  async #loadNewest(): Promise<void> {
+    const { reader } = this.#options;
+    if (this.current !== null && reader.head !== null) return this.#load(reader.head);
+    let damage: Trouble | null = null;
+    for (const entry of reader.entries.toReversed()) {
+      if (!isPublication(entry) || reader.isPruned(entry)) continue;
+      await this.#load(entry);
+      if (this.#closed) return;
+      if (this.current !== null) this.trouble = damage;
+      else damage = this.trouble;
+      if (this.current !== null || damage?.kind === "unreachable") return;
     }
   }
 
