@@ -6,7 +6,8 @@ import { plainLines, plainText, printJson } from "./lib/terminal.ts";
 import { PROGRAM } from "./lib/version.ts";
 
 const HELP = `
-You can set every option in the environment: --max-move as CHIPBOARD_MAX_MOVE.
+Options can be set in the environment: --max-move as CHIPBOARD_MAX_MOVE. Those that act once, such as
+--revise, cannot: a command's help names the variable of each option that has one.
 To rehearse, set the clock: CHIPBOARD_NOW=2026-11-21T00:05:00Z.
 
 Exit codes: 0 done or nothing to do, 1 unexpected, 2 usage or input, 3 refused by a gate or a
@@ -72,7 +73,7 @@ export const COMMANDS: readonly {
   },
   {
     name: "usage",
-    description: "show how many calls accounts have made, by key or month, too",
+    description: "show how many calls accounts have made, per key or per month",
     load: async () => (await import("./commands/usage.ts")).usageCommand(),
   },
   {

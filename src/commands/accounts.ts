@@ -1,6 +1,6 @@
 import { Argument, Command, type Option } from "commander";
 import type { AccountView } from "../state/views.ts";
-import { setting } from "../lib/config.ts";
+import { onceOption, setting } from "../lib/config.ts";
 import { InputError } from "../lib/errors.ts";
 import { printFacts, printJson, printLine, printTable } from "../lib/terminal.ts";
 import { counted, redactedUrl } from "../lib/text.ts";
@@ -69,8 +69,8 @@ export function accountsCommand(): Command {
       .addOption(tierOption())
       .addOption(trialDaysOption())
       .addOption(noteOption())
-      .addOption(setting("--suspend", "refuse all keys of the account").conflicts("resume"))
-      .addOption(setting("--resume", "accept the account's keys again")),
+      .addOption(onceOption("--suspend", "refuse all keys of the account").conflicts("resume"))
+      .addOption(onceOption("--resume", "accept the account's keys again")),
     "accounts set acme --tier pro",
     "accounts set acme --suspend",
   ).action(change);
@@ -79,7 +79,7 @@ export function accountsCommand(): Command {
       .command("rm")
       .description("remove an account with all its keys; proxies refuse them within 5 seconds")
       .addArgument(nameArgument())
-      .addOption(setting("--yes", "do not ask")),
+      .addOption(onceOption("--yes", "do not ask")),
     "\nThe account's counts stay until their time, for usage --month. An account that is added again\nunder the same name begins at zero.\n",
     "accounts rm acme --yes",
   ).action(remove);
@@ -207,7 +207,7 @@ const nameArgument = (): Argument =>
   new Argument("<name>", "1 to 63 characters: a-z, 0-9, '.', '_' and '-'");
 
 const tierOption = (): Option =>
-  setting("--tier <tier>", "what the account's keys may do").choices(KEY_TIER_NAMES);
+  onceOption("--tier <tier>", "what the account's keys may do").choices(KEY_TIER_NAMES);
 
 const noteOption = (): Option =>
   setting("--note <text>", 'your own words on the account; "" removes them', noteText);

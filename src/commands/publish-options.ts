@@ -1,6 +1,6 @@
 /** The options of `publish`, in groups, and what their texts stand for. */
 import type { Option } from "commander";
-import { setting } from "../lib/config.ts";
+import { onceOption, setting } from "../lib/config.ts";
 import { InputError } from "../lib/errors.ts";
 import { USUAL_LIMITS } from "../feed/finding.ts";
 import { USUAL_STILL_SESSIONS } from "../market/coverage.ts";
@@ -92,12 +92,12 @@ export const publishOptions = (): Readonly<Record<string, Option[]>> => ({
       "credit line of all payloads (default: that of the last snapshot)",
       publicLine,
     ),
-    setting(
+    onceOption(
       "--revise <reason>",
       "change published levels, for this reason, which is public: it is published with the session",
       publicLine,
     ),
-    setting(
+    onceOption(
       "--rerender <reason>",
       "without any input: publish the head's session anew, as this version of the program renders it or with another --attribution, for this reason, which is public: it is published with the session",
       publicLine,
@@ -117,7 +117,7 @@ export const publishOptions = (): Readonly<Record<string, Option[]>> => ({
     jsonOption(),
   ],
   "Gates:": [
-    setting(
+    onceOption(
       "--accept <gates...>",
       `let through what a gate refuses: GATE, or GATE:ID,ID for these contracts only (${GATE_NAMES.join(", ")})`,
     ),

@@ -29,7 +29,7 @@ body ends (content-length or chunked coding), and can redirect only within its o
 the proxy that HTTP_PROXY or HTTPS_PROXY names, unless NO_PROXY names the host.
 
 A gate refuses what may be wrong (exit code 3), and says which --accept lets exactly that through.
---accept of what is not refused is an error (2). CHIPBOARD_ACCEPT holds several, separated by spaces.`;
+--accept of what is not refused is an error (2).`;
 
 /** `publish`: make a session's snapshot from feeds, and make it the head. */
 export function publishCommand(): Command {

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { Command } from "commander";
-import { clockFromEnvironment, configuredStore, setting } from "../lib/config.ts";
+import { clockFromEnvironment, configuredStore, onceOption, setting } from "../lib/config.ts";
 import { printJson, printLine, progressTo } from "../lib/terminal.ts";
 import { counted } from "../lib/text.ts";
 import { DamageError } from "../lib/errors.ts";
@@ -232,7 +232,7 @@ function copyCommand(): Command {
     .description("copy a whole store: what the log names, then the log")
     .argument("<from>", "the store to copy: a folder or s3://bucket/prefix")
     .argument("<to>", "the store to copy into, which is empty or an earlier copy")
-    .addOption(setting("--mirror", "also remove from the target what prunes of the source took"))
+    .addOption(onceOption("--mirror", "also remove from the target what prunes of the source took"))
     .addOption(setting("--dry-run", "read and check everything; write nothing"))
     .addOption(jsonOption())
     .addHelpText(

@@ -6,42 +6,42 @@ import { csvOption, onRegistry, printCsv, withStateHelp } from "./state-options.
 import type { StateOptions } from "./state-options.ts";
 
 interface UsageOptions extends StateOptions {
-  readonly by?: "key" | "month";
+  readonly per?: "key" | "month";
   readonly month?: string;
   readonly csv?: true;
 }
 
-/** `usage [ACCOUNT]`: the calls of one month, also by key, or by month. */
+/** `usage [ACCOUNT]`: the calls of one month, also per key, or per month. */
 export function usageCommand(): Command {
   return withStateHelp(
     new Command("usage")
       .argument("[account]", "one account; default: all")
-      .addOption(setting("--by <what>", "by key, or by month").choices(["key", "month"]))
+      .addOption(setting("--per <what>", "a line per key, or per month").choices(["key", "month"]))
       .addOption(setting("--month <month>", "another month than this one, such as 2026-11"))
       .addOption(csvOption()),
-    "\nThe state keeps a month's counts of accounts and keys for 400 days after its end. --by, --month\nand --csv tell removed accounts, too. A tier is the present one, or the last.\n",
+    "\nThe state keeps a month's counts of accounts and keys for 400 days after its end. --per, --month\nand --csv also tell removed accounts. A tier is the present one, or the last.\n",
     "usage",
-    "usage acme --by key",
-    "usage --by month",
+    "usage acme --per key",
+    "usage --per month",
     "usage --month 2026-11 --csv",
   ).action(usage);
 }
 
 async function usage(account: string | undefined, options: UsageOptions): Promise<void> {
-  const { by, json, state, month, csv } = options;
-  const isPlain = (by ?? month ?? csv) === undefined;
+  const { per, json, state, month, csv } = options;
+  const isPlain = (per ?? month ?? csv) === undefined;
   const views = await onRegistry(options, "use", (registry): Promise<readonly Fields[]> =>
-    isPlain ? registry.usage(account) : registry.calls(account, by, month),
+    isPlain ? registry.usage(account) : registry.calls(account, per, month),
   );
   if (csv) {
-    const ofKey = by === "key" ? "key_id,label," : "";
+    const ofKey = per === "key" ? "key_id,label," : "";
     const rows = views.map((view) => ({ ...view, calls: view["used"] ?? null }));
     return printCsv(`month,account_id,account,tier,${ofKey}calls`, rows);
   }
   if (json) return printJson(account !== undefined && isPlain ? views[0] : views);
   if (views.length === 0) {
     const whose = account === undefined ? "" : ` of ${account}`;
-    return printLine(`No ${by === "key" ? "keys" : "accounts"}${whose} in ${redactedUrl(state)}.`);
+    return printLine(`No ${per === "key" ? "keys" : "accounts"}${whose} in ${redactedUrl(state)}.`);
   }
   const unlimited = { limit: "none", remaining: "unlimited" };
   printRecords(views.map((view) => (view["limit"] === null ? { ...view, ...unlimited } : view)));

@@ -1,6 +1,6 @@
 /**
- * Options and the environment. `setting` makes every option of every command and gives it its
- * `CHIPBOARD_…` variable. Nothing else reads the environment.
+ * Options and the environment. `setting` makes an option and gives it its `CHIPBOARD_…` variable;
+ * `onceOption` makes one without a variable. Nothing else reads the environment.
  */
 import { InvalidArgumentError, Option, type Command } from "commander";
 import { InputError } from "./errors.ts";
@@ -10,31 +10,52 @@ import { createClock, type Clock } from "./clock.ts";
 import { plainText, printNotice } from "./terminal.ts";
 import { distance } from "./text.ts";
 
+/** Those without a variable. */
+const onceOptions = new WeakSet<Option>();
+
 const variableOf = (option: Option): string =>
   `CHIPBOARD_${option.name().toUpperCase().replaceAll("-", "_")}`;
+
+type Parse = (text: string) => unknown;
 
 /**
  * An option such as `--max-move <percent>`, which `CHIPBOARD_MAX_MOVE` sets, too. `parse` turns its
  * text into the value (`commands/option-values.ts`); what it does not take is an InputError.
  */
-export function setting(
-  flags: string,
-  description: string,
-  parse?: (text: string) => unknown,
-): Option {
+export function setting(flags: string, description: string, parse?: Parse): Option {
   const option = new Option(flags, description);
   const variable = variableOf(option);
   const value = process.env[variable];
   const isNone = value !== undefined && option.isBoolean() ? !isSwitchedOn(variable) : value === "";
   if (!isNone) option.env(variable);
+  return parsed(option, parse, (text) => (text === value ? variable : option.long));
+}
+
+/**
+ * The same for an option that acts once, or changes what an account may do, such as `--revise`. It has no
+ * variable: one that stays set would act again, unseen.
+ */
+export function onceOption(flags: string, description: string, parse?: Parse): Option {
+  const option = new Option(flags, description);
+  onceOptions.add(option);
+  return parsed(option, parse, () => option.long);
+}
+
+/** The option with its parser. `nameOf` says what named a text, for the message. */
+function parsed(
+  option: Option,
+  parse: Parse | undefined,
+  nameOf: (text: string) => string | undefined,
+): Option {
   if (parse === undefined) return option;
   return option.argParser((text: string) => {
     try {
       return parse(text);
     } catch (error) {
       if (!(error instanceof InvalidArgumentError)) throw error;
-      const name = text === value ? variable : option.long;
-      throw new InputError(`${name} ${JSON.stringify(withoutSecrets(text))}: ${error.message}`);
+      throw new InputError(
+        `${nameOf(text)} ${JSON.stringify(withoutSecrets(text))}: ${error.message}`,
+      );
     }
   });
 }
@@ -53,31 +74,43 @@ export function isSwitchedOn(variable: string): boolean {
 }
 
 /**
- * Warns of the variables that are set and that no command has, each with the nearest name. `load` gives all
- * commands, and is called if the `loaded` ones lack one.
+ * Warns of the variables that are set and that no command has, each with the nearest name, or with the
+ * option that has no variable. `load` gives all commands, and is called if the `loaded` ones lack one.
  */
 export async function warnOfVariables(
   loaded: readonly Command[],
   load: () => Promise<readonly Command[]>,
 ): Promise<void> {
   const set = Object.keys(process.env).filter((name) => /^CHIPBOARD_(?!NOW$|TEST_)/i.test(name));
-  const usual = variablesIn(loaded);
+  const usual = variablesOf(optionsIn(loaded));
   if (set.every((name) => usual.includes(name))) return;
   // Of a command whose own variable is wrong, which it says itself, the others are not known.
-  const known = variablesIn(await load().catch(() => []));
+  const all = optionsIn(await load().catch(() => []));
+  const known = variablesOf(all);
   if (known.length === 0) return;
   for (const name of set.filter((each) => !known.includes(each))) {
-    const far = (other: string): number => distance(name.toUpperCase(), other, 2);
-    const [nearest = ""] = known.toSorted((a, b) => far(a) - far(b));
-    // Two letters of a short name are too many to guess from.
-    const most = Math.min(2, (nearest.length - "CHIPBOARD_".length) / 2);
-    const hint = far(nearest) <= most ? `; did you mean ${nearest}?` : "";
+    const once = all.find(
+      (option) => onceOptions.has(option) && variableOf(option) === name.toUpperCase(),
+    );
+    const hint =
+      once === undefined ? nearestOf(name, known) : `; give ${once.long} on the command line`;
     printNotice(`warning: ${plainText(name)} is not a variable of chipboard${hint}`);
   }
 }
 
-const variablesIn = (all: readonly Command[]): string[] =>
-  all.flatMap(({ options, commands }) => [...options.map(variableOf), ...variablesIn(commands)]);
+function nearestOf(name: string, known: readonly string[]): string {
+  const far = (other: string): number => distance(name.toUpperCase(), other, 2);
+  const [nearest = ""] = known.toSorted((a, b) => far(a) - far(b));
+  // Two letters of a short name are too many to guess from.
+  const most = Math.min(2, (nearest.length - "CHIPBOARD_".length) / 2);
+  return far(nearest) <= most ? `; did you mean ${nearest}?` : "";
+}
+
+const optionsIn = (all: readonly Command[]): Option[] =>
+  all.flatMap(({ options, commands }) => [...options, ...optionsIn(commands)]);
+
+const variablesOf = (options: readonly Option[]): string[] =>
+  options.filter((option) => !onceOptions.has(option)).map(variableOf);
 
 /** The proxies of outgoing requests that the environment names. Throws InputError for others. */
 export const outboundProxies = (): Proxies => proxiesIn(process.env);

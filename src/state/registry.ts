@@ -218,8 +218,8 @@ export class Registry {
     return usageOf(this.#state, await this.#named(accountName), this.#clock.now());
   }
 
-  /** Calls in one month, by key in it, or by month (see callsOf), also of removed accounts of the name. */
-  async calls(name?: string, by?: "key" | "month", month?: string) {
+  /** Calls in one month, per key in it, or per month (see callsOf), also of removed accounts of the name. */
+  async calls(name?: string, per?: "key" | "month", month?: string) {
     const nowMs = this.#clock.now();
     const kept = monthsWithCounts(nowMs);
     const wanted = month ?? monthOf(nowMs);
@@ -228,8 +228,8 @@ export class Registry {
     const all = await everAdded(this.#storage);
     const asked = name === undefined ? all : all.filter((account) => account.name === name);
     if (name !== undefined && asked.length === 0) await this.#account(name);
-    const months = by === "month" && month === undefined ? kept : [wanted];
-    return callsOf(this.#state, asked, months, by === "key", nowMs);
+    const months = per === "month" && month === undefined ? kept : [wanted];
+    return callsOf(this.#state, asked, months, per === "key", nowMs);
   }
 
   async #named(name?: string): Promise<AccountRecord[]> {

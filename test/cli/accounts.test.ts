@@ -152,8 +152,8 @@ test("usage as CSV, and keys that end", async () => {
   const head = "month,account_id,account,tier";
   expect(await csv("")).toBe(`${head},calls\r\n2026-11,${account_id},acme,starter,0\r\n`);
   expect(await csv("--month 2026-11 acme")).toBe(await csv(""));
-  expect(await csv("--by month")).toBe(await csv(""));
-  expect(await csv("--month 2026-11 --by key")).toBe(
+  expect(await csv("--per month")).toBe(await csv(""));
+  expect(await csv("--month 2026-11 --per key")).toBe(
     `${head},key_id,label,calls\r\n2026-11,${account_id},acme,starter,${key.key_id},'-ci,0\r\n`,
   );
   expect(await csv("--month 2025-12")).toBe(`${head},calls\r\n`);

@@ -25,6 +25,8 @@ const SERVE = [
   ),
 ];
 const STATE = ["--state", "--json"];
+/** They act once, or change what an account may do: a variable that stays set would do that again. */
+const ONCE = "--revise --rerender --accept --yes --suspend --resume --mirror --tier".split(" ");
 
 describe("--help", () => {
   test.each([
@@ -65,20 +67,22 @@ describe("--help", () => {
     ["keys resume", STATE],
     ["keys revoke", STATE],
     ["keys rotate", ["--overlap", ...STATE]],
-    ["usage", ["--by", "--month", "--csv", ...STATE]],
+    ["usage", ["--per", "--month", "--csv", ...STATE]],
     ["state init", STATE],
     ["state copy", ["--json"]],
     ["state backup", STATE],
     ["state forget-log", STATE],
     ["check", ["--key", "--verify-key", "--remember", "--json"]],
-  ])("%s has examples, every option and its variable", async (command, options) => {
+  ])("%s has examples, every option and its variable, if it has one", async (command, options) => {
     const { code, stdout, stderr } = await run(`${command} --help`);
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toMatch(new RegExp(`\\nExamples:\\n  \\$ chipboard ${command}`));
     const words = stdout.replace(/\s+/g, " ");
     for (const option of options) {
       const variable = `CHIPBOARD_${option.slice(2).toUpperCase().replaceAll("-", "_")}`;
-      expect(words).toMatch(new RegExp(`${option}[ ,][^$]*env: ${variable}\\)`));
+      if (ONCE.includes(option)) expect(words).not.toContain(`env: ${variable})`);
+      else expect(words).toMatch(new RegExp(`${option}[ ,][^$]*env: ${variable}\\)`));
+      expect(words).toContain(` ${option} `);
     }
   });
 
@@ -210,9 +214,19 @@ test("accounts, keys and usage from beginning to end", async () => {
     tier: "pro",
     trial: null,
   });
-  expect(await json("accounts set acme", 0, { CHIPBOARD_SUSPEND: "1" })).toMatchObject({
-    suspended: true,
-  });
+  expect(await json("accounts set acme --suspend")).toMatchObject({ suspended: true });
+  for (const name of ONCE) {
+    const variable = `CHIPBOARD_${name.slice(2).toUpperCase()}`;
+    const { code, stdout, stderr } = await run("accounts show acme --json", { [variable]: "1" });
+    expect([code, JSON.parse(stdout).suspended]).toEqual([0, true]);
+    expect(stderr).toBe(
+      `warning: ${variable} is not a variable of chipboard; give ${name} on the command line\n`,
+    );
+  }
+  const unasked = await run("accounts rm acme", { CHIPBOARD_YES: "1" });
+  expect([unasked.code, unasked.stdout]).toEqual([2, ""]);
+  const tierless = await run("accounts add third", { CHIPBOARD_TIER: "pro" });
+  expect([tierless.code, tierless.stdout]).toEqual([2, ""]);
   expect(await json("usage acme")).toMatchObject({
     account: "acme",
     used: 0,
@@ -223,12 +237,12 @@ test("accounts, keys and usage from beginning to end", async () => {
   expect(table.stdout).toMatch(
     /^account +tier +month +used +limit +remaining +resets at\nacme +pro +2026-11 +0 +none +unlimited +2026-12-01T00:00:00/,
   );
-  expect(await json("usage acme --by key")).toMatchObject([
+  expect(await json("usage acme --per key")).toMatchObject([
     { account: "acme", key_id: id, status: "rotating", month: "2026-11", used: 0 },
     {},
     {},
   ]);
-  expect((await run("usage --by month")).stdout).toMatch(
+  expect((await run("usage --per month")).stdout).toMatch(
     /^month +account id +account +tier +used\n2026-11  \S+  acme +pro +0\n2026-11  \S+  other +pro +0\n$/,
   );
   const linked = await run("links create acme /export.csv?ids=a,b --label desk");

@@ -323,7 +323,7 @@ describe("--rerender takes no input", () => {
 
   test("what the environment of the daily job names does not matter", async () => {
     await publish("--catalog c.csv --quotes q.csv");
-    const env = { CHIPBOARD_QUOTES: "none.csv", CHIPBOARD_WAIT: "25m", CHIPBOARD_ACCEPT: "sparse" };
+    const env = { CHIPBOARD_QUOTES: "none.csv", CHIPBOARD_WAIT: "25m", CHIPBOARD_ROUND: "1" };
     const { code, stdout } = await publish("--rerender New", { env });
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^Nothing to do/)]);
   });
@@ -423,17 +423,18 @@ test("CHIPBOARD_HOLD_INVALID holds a row that cannot be read, and the summary na
   ]);
 });
 
-test("CHIPBOARD_ACCEPT and CHIPBOARD_HOLD hold several", async () => {
+test("--accept and CHIPBOARD_HOLD hold several, and CHIPBOARD_ACCEPT lets nothing through", async () => {
   await publish("--catalog c.csv --quotes q.csv --session 2026-11-20T12Z");
   write("d.csv", catalogOf(["b", "c"]));
   write("wild.csv", quotesOf({ b: 50, c: 1 }));
-  const env = { CHIPBOARD_ACCEPT: " moves:b  delisting:a free\n", CHIPBOARD_HOLD: "" };
-  expect((await publish("--catalog d.csv --quotes wild.csv", { env })).code).toBe(0);
+  const given = "--catalog d.csv --quotes wild.csv";
+  const forgotten = { CHIPBOARD_ACCEPT: "moves:b delisting:a free" };
+  expect((await publish(given, { env: forgotten })).code).toBe(3);
+  const several = await words(...given.split(" "), "--accept", " moves:b  delisting:a free\n");
+  expect(several.code).toBe(0);
   const held = await publish("--quotes q.csv", { env: { CHIPBOARD_HOLD: "b,,c" } });
   expect([held.code, held.stderr]).toEqual([2, 'error: --hold "b,,c": expected ID or ID,ID\n']);
-  const unknown = await publish("--quotes q.csv", {
-    env: { CHIPBOARD_ACCEPT: "moves everything" },
-  });
+  const unknown = await publish("--quotes q.csv --accept moves everything");
   expect([unknown.code, unknown.stderr]).toEqual([
     2,
     'error: --accept "everything": expected moves, sparse, units, unchanged, delisting, free, gap, clock, or one with ids (moves:ID,ID)\n',

@@ -14,10 +14,10 @@ const texts = new Map<string, string>();
 for (const name of names) texts.set(name, await readFile(join(DEPLOY, name), "utf8"));
 export const textOf = (name: string): string => texts.get(name) ?? "";
 
-/** Every command with its options, by its words: "snapshots prune" → --keep-days, … */
+/** Every command with its options and variables, by its words: "snapshots prune" → --keep-days, … */
 export async function allCommands(path = "", found = new Map<string, Set<string>>()) {
   const { stdout } = await inProcess([...path.split(" "), "--help"].filter((word) => word !== ""));
-  found.set(path, new Set(stdout.match(/--[a-z0-9][a-z0-9-]*/g)));
+  found.set(path, new Set(stdout.match(/--[a-z0-9][a-z0-9-]*|\bCHIPBOARD_[A-Z0-9_]+/g)));
   const [, listed = ""] = /^Commands:\n((?: {2}.*\n)+)/m.exec(stdout) ?? [];
   for (const [, name = ""] of listed.matchAll(/^ {2}([a-z]+) /gm)) {
     if (name !== "help") await allCommands(`${path} ${name}`.trim(), found);

@@ -46,7 +46,7 @@ export async function referencePages(): Promise<Readonly<Record<string, string>>
     "options.md": [
       "Options and variables",
       "each option of each command, its variable, and its default",
-      "Every option with a variable can be set in the environment. `CHIPBOARD_NOW` starts the clock at another instant.",
+      "An option with a variable can be set in the environment. The others act once, or change what an account may do. `CHIPBOARD_NOW` starts the clock at another instant.",
       table(["option", "variable", "default", "meaning", "commands"], optionRows(commands)),
     ],
     "inputs.md": ["Inputs", "the columns of catalog, quotes and closes", await inputs()],
@@ -157,7 +157,7 @@ function optionRows(commands: readonly Command[]): readonly Row[] {
       const choices = option.argChoices === undefined ? "" : `: ${option.argChoices.join(", ")}`;
       const cells = [
         code(option.flags),
-        code(option.envVar ?? ""),
+        option.envVar === undefined ? "" : code(option.envVar),
         defaultOf(option),
         option.description + choices,
       ];
