@@ -77,7 +77,7 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
       const gatekeeper = await use.serve();
       expect(gatekeeper.accounts).toBe(1);
       const expectAccounts = (wanted: number): Promise<void> =>
-        vi.waitFor(() => expect(gatekeeper.accounts).toBe(wanted), WITHIN_FIVE_SECONDS);
+        vi.waitFor(() => expect(gatekeeper.accounts).toBe(wanted), SOON);
       await use.registry.addAccount("other", "starter", null);
       await expectAccounts(2);
       await use.newKey("acme");

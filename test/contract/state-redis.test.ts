@@ -393,7 +393,7 @@ function redisTests(baseUrl: string): void {
     test("that fails over: the keys and calls are those of the new primary, soon", async (context) => {
       const [first, second] = [await RedisServer.start(), await RedisServer.start()];
       if (first === null || second === null) return requireServer(context.skip);
-      onTestFinished(async () => Promise.all([first.remove(), second.remove()]).then(() => {}));
+      onTestFinished(() => removeAll(first, second));
       const forwarder = await Forwarder.start("127.0.0.1", first.port);
       const location = `redis://127.0.0.1:${forwarder.port}/0`;
       const make = async (name: string) =>
@@ -446,7 +446,7 @@ function redisTests(baseUrl: string): void {
         if (right === null) return requireServer(skip);
         const words = options.replace("PRIMARY", String(right.port)).split(" ");
         const wrong = (await RedisServer.start(...words)) as RedisServer;
-        onTestFinished(async () => Promise.all([right.remove(), wrong.remove()]).then(() => {}));
+        onTestFinished(() => removeAll(right, wrong));
         if (answer === "LOADING") await fill(wrong, 100_000);
         const forwarder = await Forwarder.start("127.0.0.1", right.port);
         const location = `redis://127.0.0.1:${forwarder.port}/0`;
@@ -490,6 +490,10 @@ function redisTests(baseUrl: string): void {
       await gatekeeper.close();
     });
   });
+}
+
+async function removeAll(...servers: RedisServer[]): Promise<void> {
+  for (const server of servers) await server.remove();
 }
 
 /** Sends a command to a server. */
