@@ -225,10 +225,7 @@ function recordTaker(rows: Rows): (record: readonly string[], line: number) => b
     if (filter?.leavesOut(cells[rows.shape.columns.indexOf("id")] as string)) return true;
     // Files that are put together may have each file's header, and a byte order mark before it.
     if (record.every((cell, at) => cell.replace(/^\ufeff/, "") === header[at]))
-      complaints.at(
-        where(line),
-        "the header again, expected it in the first line alone: leave it out",
-      );
+      complaints.at(where(line), "the header again, expected once: delete this line");
     else take(new Row(rows, cells, line));
     return true;
   };

@@ -30,11 +30,8 @@ const SIGNATURES: readonly (readonly [start: string, finding: string])[] = [
   ["\xfd7zXZ", "an xz file, expected text; unpack it with unxz"],
   ["PAR1", "a Parquet file, expected text; write the table as CSV (pandas: to_csv)"],
   ["%PDF-", "a PDF, expected text; ask for the table as CSV"],
-  [
-    "\x00\x05\x16\x07",
-    "what macOS notes of a file (AppleDouble), expected text; leave out files named ._*",
-  ],
-  ["\x00\x00\x00\x01Bud1", "what macOS notes of a folder (.DS_Store), expected text; leave it out"],
+  ["\x00\x05\x16\x07", "metadata of macOS (AppleDouble), expected text; leave out files named ._*"],
+  ["\x00\x00\x00\x01Bud1", "a folder's metadata of macOS (.DS_Store), expected text; leave it out"],
   ["version https://git-lfs", "a Git LFS pointer, expected the file itself; run git lfs pull"],
   ["SQLite", "an SQLite database, expected text; export the table with sqlite3 -csv -header"],
 ];

@@ -138,13 +138,13 @@ const KINDS: readonly File[] = [
     "._quotes.csv",
     "what macOS packs beside a file",
     packed("AAUWBwACAABNYWMgT1MgWCAgICAgICAgAAIAAAAJAAAAMgAAAOU="),
-    "._quotes.csv:1: what macOS notes of a file (AppleDouble), expected text; leave out files named ._*",
+    "._quotes.csv:1: metadata of macOS (AppleDouble), expected text; leave out files named ._*",
   ],
   [
     ".DS_Store",
     "what macOS notes of a folder",
     packed("AAAAAUJ1ZDEAABAAAAAIAAAAEAAAAAAK"),
-    ".DS_Store:1: what macOS notes of a folder (.DS_Store), expected text; leave it out",
+    ".DS_Store:1: a folder's metadata of macOS (.DS_Store), expected text; leave it out",
   ],
   [
     "pointer.csv",
@@ -312,7 +312,7 @@ const ROWS: readonly File[] = [
     "joined.csv",
     "files put together, each with its header",
     lines("id,spot_usd", "a,11", "\ufeffid,spot_usd", "b,5"),
-    "joined.csv:3: the header again, expected it in the first line alone: leave it out",
+    "joined.csv:3: the header again, expected once: delete this line",
   ],
   [
     "gap.csv",
