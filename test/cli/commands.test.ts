@@ -132,7 +132,8 @@ test.each([
 ])("serve --public-url %s: 2", async (url) => {
   const { code, stderr } = await run(`serve --public-url ${url}`);
   expect(code).toBe(2);
-  expect(stderr).toContain(`error: --public-url "${url}": expected an address such as https://`);
+  const shown = url.replace("u:p", "***");
+  expect(stderr).toContain(`error: --public-url "${shown}": expected an address such as https://`);
 });
 
 test("the value of an option that is refused is named, without its control characters", async () => {
