@@ -10,6 +10,7 @@ const MAX_FAULTS_TOLD = 100;
 const SHOWN_CHARACTERS = 120;
 
 const KEY_NAMES = ["key", "api_key", "apikey", "token", "access_token", "x-api-key"];
+const NAMES_A_KEY = new RegExp(`&(?:${KEY_NAMES.join("|")})(?:[=&]|$)`, "i");
 
 /** No route takes a tenth of it, so that a query with more is refused for those that were read. */
 const PAIRS_MAX = 100;
@@ -25,7 +26,16 @@ export function parseQuery(text: string): Query {
     .slice(0, PAIRS_MAX)
     .join("&");
   const pairs = [...new URLSearchParams(read)];
-  return text.includes(KEY_PREFIX, read.length) ? [...pairs, ["", KEY_PREFIX]] : pairs;
+  const rest = text.slice(read.length);
+  return rest !== "" && holdsKeyAsSent(rest) ? [...pairs, ["", KEY_PREFIX]] : pairs;
+}
+
+/** The same as holdsKey, of a text that is not parsed. */
+function holdsKeyAsSent(text: string): boolean {
+  const plain = text.replaceAll(/%[0-9a-f]{2}/gi, (escape) =>
+    String.fromCharCode(Number.parseInt(escape.slice(1), 16)),
+  );
+  return plain.includes(KEY_PREFIX) || NAMES_A_KEY.test(plain);
 }
 
 /** Whether the query has any of the parameters, valid or not. */

@@ -42,7 +42,7 @@ export function summaryMarkdown(result: PublishResult, location: string): string
     `## ${headlineOf(result)}`,
     ...(reason === null ? [] : [`Reason: ${escaped(reason)}`]),
     tableOf(Object.entries(counts).map(([what, count]) => ({ what, count }))),
-    ...unchangedLines(result).map((line) => `Unchanged: ${escaped(line)}.`),
+    ...unchangedLines(result).map((line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}.`),
     ...listing(
       "Judgements",
       judgements.map(({ by: _by, why: _why, ...item }) => item),

@@ -312,7 +312,7 @@ describe("--rerender takes no input", () => {
     const { code, stderr } = await publish(`${line} --rerender New`);
     expect([code, stderr]).toEqual([
       2,
-      `error: --rerender takes everything from the head: leave out ${named}\n`,
+      `error: --rerender takes everything but --attribution from the head: leave out ${named}\n`,
     ]);
   });
 
