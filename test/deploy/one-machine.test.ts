@@ -316,7 +316,7 @@ test("upgrade and go back: the service runs the release that is named", async ()
   const upgraded = await machine.expect(blocks("Upgrade and go back").join(""));
   expect(upgraded).toMatch(/^9\.9\.9$/m);
   expect((await readyz())["snapshot"]).toBe("2026-11-22T00Z/r1");
-  expect(await running()).toBe("/opt/chipboard/0.3.0");
+  expect(await running()).toBe("/opt/chipboard/0.4.0");
 
   await machine.expect(blocks("Go back").join(""));
   expect((await readyz())["snapshot"]).toBe("2026-11-22T00Z/r1");
@@ -335,11 +335,11 @@ test("a package that npm pack made is a release as well", async () => {
     systemctl restart chipboard.service`);
   expect(await machine.expect("chipboard --version")).toBe("9.9.9\n");
   expect((await readyz())["snapshot"]).toBe("2026-11-22T00Z/r1");
-  expect(await running()).toBe("/opt/chipboard/9.9.9/node_modules/chipboard");
+  expect(await running()).toBe("/opt/chipboard/9.9.9");
   await machine.expect("systemctl start chipboard-publish.service chipboard-backup.service");
 
   await machine.expect(blocks("Go back").join("").replaceAll("0.3.0", "9.9.9"));
-  expect(await running()).toBe("/opt/chipboard/9.9.9/node_modules/chipboard");
+  expect(await running()).toBe("/opt/chipboard/9.9.9");
   await machine.expect(blocks("Go back").join(""));
   expect(await running()).toBe("/opt/chipboard/0.3.0");
 });

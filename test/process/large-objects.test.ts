@@ -13,7 +13,7 @@ import { codedPath, storedAs } from "../../src/store/paths.ts";
 import { catalogOf, mustPublish, quotesOf } from "../cli/market.ts";
 import { changeHead, ENTRY } from "../cli/signed.ts";
 import { until } from "../cluster/fixture.ts";
-import { chipboard, serve } from "../program/program.ts";
+import { chipboard, outputOf, serve } from "../program/program.ts";
 
 const SIZE_BYTES = 3 * 1024 ** 3;
 const FIRST = "2026-11-20T12Z";
@@ -68,6 +68,7 @@ test.concurrent.for([
   const newest = join(store, ENTRY(2));
   renameSync(newest, `${newest}.aside`);
   const places = ["--store", store, "--state", `${store}-state`, "--poll", "100ms"];
+  await outputOf(["state", "init", "--state", `${store}-state`], { cwd: folder });
   const serving = await serve(places, { cwd: folder });
   onTestFinished(async () => void (await serving.end("SIGKILL")));
   renameSync(`${newest}.aside`, newest);
