@@ -112,6 +112,7 @@ test("its numbers equal those of the board, the index and the manifest", async (
     Memory: counts.memory,
     Semiconductor: counts.semiconductor,
     Given: counts.given,
+    "Given unchanged": manifest.movement.unchanged,
     Carried: counts.carried,
     Dropped: counts.dropped,
     Delisted: counts.delisted,
