@@ -1,6 +1,6 @@
 /** The options of the gates on the time, for commands that append to the log without any input. */
-import { Option } from "commander";
-import { setting } from "../lib/config.ts";
+import type { Option } from "commander";
+import { onceOption, setting } from "../lib/config.ts";
 import { InputError } from "../lib/errors.ts";
 import {
   TIME_GATES,
@@ -16,8 +16,7 @@ export interface TimeOptions {
 }
 
 export const timeOptions = (): Option[] => [
-  // No variable: it is for one run.
-  new Option(
+  onceOption(
     "--accept <gates...>",
     `let through what a gate on the time refuses (${Object.keys(TIME_GATES).join(", ")})`,
   ),
