@@ -38,6 +38,7 @@ describe("the commands of the documentation", () => {
         "Published 2026-11-21T00Z/r1 as publication 1",
         "Board      2 memory and 0 semiconductor contracts of 2 in the catalog",
         "Levels     2 for the session; carried 0; dropped 0",
+        "Unchanged  1 of 2 given levels",
         "Corrected  nothing",
         expectedFiles(),
       ),

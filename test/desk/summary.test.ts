@@ -34,7 +34,7 @@ test("corrections and a withdrawal at 00:00 and at 12:00 of past sessions", asyn
   expect([refused.code, refused.err.match(/correction\.csv:\d/g)?.length]).toEqual([4, 3]);
   const dry = await deskJson(`${line} --revise "${REASON}" --dry-run`, store);
   const { code, out } = await desk(`${line} --revise "${REASON}"`, store);
-  expect([code, out.split("\n")[3]]).toEqual([0, "Corrected  3 (a, b, c)"]);
+  expect([code, out.split("\n")[4]]).toEqual([0, "Corrected  3 (a, b, c)"]);
   const told = [
     ["a", "2026-11-20T00:00:00.000Z", "10", "10.5"],
     ["b", "2026-11-20T12:00:00.000Z", "20", "21"],
