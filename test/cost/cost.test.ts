@@ -173,6 +173,27 @@ const UNCOUNTED = ["/robots.txt", "/", "/nothing-here", "/healthz", "/log/1", `$
 const filled = (start: string, piece: string, end: string): string =>
   start + piece.repeat(Math.floor((BYTES - start.length - end.length) / piece.length)) + end;
 
+/**
+ * Why the request costs too much beside a usual one; null: it does not. An excess is measured again before it
+ * is believed: another program of the machine can cause it, and a hole in the program stays.
+ */
+async function excess(
+  asked: Asked,
+  usual: Asked,
+  usualMs: number,
+  ratioMax = RATIO_MAX,
+): Promise<string | null> {
+  for (let tries = 0, ofUsual = usualMs; ; tries += 1) {
+    const { ms, status } = await costOf(asked);
+    expect(status).toBeLessThan(500);
+    if (ms <= ratioMax * ofUsual) return null;
+    if (tries === TRIES) return `${ms.toFixed(1)} ms, usually ${ofUsual.toFixed(1)}`;
+    ofUsual = (await costOf(usual)).ms;
+  }
+}
+
+const TRIES = 4;
+
 /** Asks with plain letters and with each piece, and returns those that cost more than they may. */
 async function dear(
   askWith: (start: string, piece: string, end: string) => Asked,
@@ -180,15 +201,11 @@ async function dear(
 ): Promise<string[]> {
   const found: string[] = [];
   for (const [start, end] of ends) {
-    const letters = await costOf(askWith(start, "y", end));
+    const letters = askWith(start, "y", end);
+    const { ms } = await costOf(letters);
     for (const piece of PIECES) {
-      const { ms, status } = await costOf(askWith(start, piece, end));
-      expect(status).toBeLessThan(500);
-      const ratio = ms / letters.ms;
-      if (ratio > RATIO_MAX) {
-        const text = JSON.stringify(`${start}${piece}…${end}`);
-        found.push(`${text}: ${ms.toFixed(1)} ms, ${ratio.toFixed(0)} times that of letters`);
-      }
+      const why = await excess(askWith(start, piece, end), letters, ms);
+      if (why !== null) found.push(`${JSON.stringify(`${start}${piece}…${end}`)}: ${why}`);
     }
   }
   return found;
@@ -253,14 +270,12 @@ test("queries", async () => {
     })),
   ];
   for (const { path, headers } of queries) {
-    const letters = await costOf({ path: path + "y".repeat(BYTES - path.length), headers });
+    const letters = { path: path + "y".repeat(BYTES - path.length), headers };
+    const { ms } = await costOf(letters);
     for (const piece of [...PIECES.map(inQuery), ...QUERY_PIECES]) {
       const text = piece.repeat(Math.floor((BYTES - path.length) / piece.length));
-      const { ms, status } = await costOf({ path: path + text, headers });
-      expect(status).toBeLessThan(500);
-      if (ms > RATIO_MAX * letters.ms) {
-        found.push(`${path}${piece}…: ${ms.toFixed(1)} ms, letters ${letters.ms.toFixed(1)}`);
-      }
+      const why = await excess({ path: path + text, headers }, letters, ms);
+      if (why !== null) found.push(`${path}${piece}…: ${why}`);
     }
   }
   expect(found).toEqual([]);
@@ -277,24 +292,21 @@ test("paths", async () => {
     "/l/lnk_",
   ]) {
     const headers = { "x-api-key": service.pro, accept: "text/html" };
-    const letters = await costOf({ path: start + "y".repeat(BYTES - start.length), headers });
+    const letters = { path: start + "y".repeat(BYTES - start.length), headers };
+    const { ms } = await costOf(letters);
     for (const piece of [...PIECES.map(inQuery), ...QUERY_PIECES, "//", "../", "%2f"]) {
       const path = start + piece.repeat(Math.floor((BYTES - start.length) / piece.length));
-      const { ms, status } = await costOf({ path, headers });
-      expect(status).toBeLessThan(500);
-      if (ms > RATIO_MAX * letters.ms) {
-        found.push(`${start}${piece}…: ${ms.toFixed(1)} ms, letters ${letters.ms.toFixed(1)}`);
-      }
+      const why = await excess({ path, headers }, letters, ms);
+      if (why !== null) found.push(`${start}${piece}…: ${why}`);
     }
   }
   expect(found).toEqual([]);
 });
 
 /** A request beside one like it that needs no work; and how many times as much it may cost. */
-async function compared(dear: Asked, plain: Asked, ratioMax = RATIO_MAX): Promise<string[]> {
-  const [{ ms }, { ms: usualMs }] = [await costOf(dear), await costOf(plain)];
-  if (ms <= ratioMax * usualMs) return [];
-  return [`${dear.path.slice(0, 60)}: ${ms.toFixed(1)} ms, ${usualMs.toFixed(1)} ms`];
+async function compared(asked: Asked, plain: Asked, ratioMax = RATIO_MAX): Promise<string[]> {
+  const why = await excess(asked, plain, (await costOf(plain)).ms, ratioMax);
+  return why === null ? [] : [`${asked.path.slice(0, 60)}: ${why}`];
 }
 
 test("unknown ids that are like all others", async () => {
@@ -320,19 +332,20 @@ test("unknown ids that are like all others", async () => {
 
 test("a contract's page that nobody asked for before, and the pages that all others read", async () => {
   const { unpriced } = service;
-  const before = await costOf({ path: "/docs" });
+  const docs = { path: "/docs" };
+  const { ms: usualMs } = await costOf(docs);
   let ms = Infinity;
   for (const id of unpriced) {
     const start = await usedMs();
     await ask({ path: `/contracts/${id}` });
     ms = Math.min(ms, (await usedMs()) - start);
   }
+  // Pages of contracts push each other out, and no others: the first answer afterwards tells.
   const start = await usedMs();
-  await ask({ path: "/docs" });
+  await ask(docs);
   const after = (await usedMs()) - start;
-  // Pages of contracts push each other out, and no others.
-  expect(after).toBeLessThan(RATIO_MAX * before.ms);
-  expect(ms).toBeLessThan(2 * RATIO_MAX * before.ms);
+  expect(after).toBeLessThan(2 * RATIO_MAX * Math.max(usualMs, 1));
+  expect(ms).toBeLessThan(2 * RATIO_MAX * Math.max(usualMs, 1));
 });
 
 /** The tag of a file, or of a selection of it: nothing in it is secret, so that a caller can make it. */
