@@ -4,7 +4,7 @@ import { dateText, parseDate, parseSession } from "../market/session.ts";
 /** A longer text is no number and no date. */
 const MAX_CHARACTERS = 80;
 
-/** What a number has too much, what stands for it instead, and the words for it. */
+/** The superfluous characters of a number, their replacement, and the words for them. */
 type Slip = readonly [found: RegExp, instead: string, words: string];
 
 const DOLLARS: Slip = [

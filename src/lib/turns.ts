@@ -113,7 +113,7 @@ function add(counts: Map<string, number>, holder: string, change: number): void 
 
 /** A place in the queue, or a claim on one. One request has at most one. */
 export class Place {
-  /** Null: that of the process itself, which nobody waits for. */
+  /** Null: the process itself, whose work waits for nobody. */
   readonly #turns: Turns | null;
   readonly #holder: string;
   #isTaken = false;
@@ -159,5 +159,5 @@ export class Place {
   }
 }
 
-/** The place of work that nobody else waits for: that of the process itself. */
+/** The place of the process itself: its work waits for nobody. */
 export const NO_QUEUE = new Place(null, "");

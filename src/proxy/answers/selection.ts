@@ -103,7 +103,9 @@ export async function selected(
     if (plain.length <= REMEMBERED_BYTES_MAX) snapshot.computed?.set(key, forms);
     return forms;
   };
-  const isLaborious = workOf(file, limits.ids) > QUICK_BYTES_MAX;
+  // Of an old snapshot the store has to be read.
+  const isOld = snapshot.computed === null;
+  const isLaborious = isOld || workOf(file, limits.ids) > QUICK_BYTES_MAX;
   return {
     tags: file.tags(overdue, selection.name),
     isLaborious,
