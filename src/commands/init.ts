@@ -5,7 +5,7 @@ import { Command } from "commander";
 import { clockFromEnvironment } from "../lib/config.ts";
 import { InputError, reasonOf } from "../lib/errors.ts";
 import { printJson, printLine } from "../lib/terminal.ts";
-import { dateText, dayOf, sessionAt } from "../market/session.ts";
+import { dateText, dayOf, sessionAt, sessionKey } from "../market/session.ts";
 import { examples, jsonOption, withOptions, type JsonOption } from "./every-command.ts";
 
 /** The folder `init` beside this module has a template of each. The state's folder is in chipboard.env. */
@@ -33,9 +33,11 @@ export function initCommand(): Command {
 
 /** Reads templates and fills them in. Dates count back from today, so that the samples have changes. */
 function fillerFor(place: string): (template: string) => Promise<string> {
-  const today = dayOf(sessionAt(clockFromEnvironment().now()));
+  const session = sessionAt(clockFromEnvironment().now());
+  const today = dayOf(session);
   const values: Readonly<Record<string, string>> = {
     files: FILES.join(", "),
+    session: sessionKey(session),
     place,
     folder: word(place),
     node: word(process.execPath),

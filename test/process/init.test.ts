@@ -62,6 +62,8 @@ function runJob(place: string, now: string): { status: number | null; stdout: st
   return { status, stdout };
 }
 
+const quotesFor = (session: string): string =>
+  `id,session_utc,spot_usd\nddr5-16gb,${session},12.60\nn3-wafer,${session},19500\n`;
 const publications = (place: string): string[] =>
   readdirSync(join(place, "snapshots/publications")).toSorted();
 
@@ -77,7 +79,7 @@ testWith("curl")(
     expect(printed).toContain(`Wrote ${FILES.join(", ")} into ${place}.\n`);
     expect(printed).toContain("The sample prices are illustrative, not market data");
     const env = { ...cronEnvironment(NOW), CHIPBOARD_PORT: "0", CHIPBOARD_METRICS_PORT: "off" };
-    const commands = commandsUnder("Publish and serve them:", printed);
+    const commands = commandsUnder("Publish the samples and serve them:", printed);
     const server = spawn("bash", ["-ec", commands], { env, cwd: folder, detached: true });
     endWithUs(server);
     try {
@@ -130,7 +132,8 @@ test("its job joins a crontab, and publishes session after session", async () =>
   mkdirSync(join(folder, "bin"));
   const script = `#!/bin/sh\ncase $1 in -l) cat '${table}' ;; -) t=$(cat); echo "$t" >'${table}' ;; esac\n`;
   writeFileSync(join(folder, "bin/crontab"), script, { mode: 0o755 });
-  const { status } = spawnSync("bash", ["-ec", commandsUnder("Publish every session:", printed)], {
+  const title = "Publish your own prices every session, once they have replaced the samples:";
+  const { status } = spawnSync("bash", ["-ec", commandsUnder(title, printed)], {
     env: { PATH: `${join(folder, "bin")}:/usr/bin:/bin` },
     cwd: folder,
   });
@@ -144,10 +147,19 @@ test("its job joins a crontab, and publishes session after session", async () =>
   expect(log()).toContain("Published 2026-11-21T00Z/r1 as publication 1");
   expect(runJob(place, "2026-11-21T01:05:00Z")).toEqual({ status: 0, stdout: "" });
   expect(publications(place)).toHaveLength(1);
+
+  // The file of an earlier session is refused. What goes wrong is printed, so that cron mails it.
+  const stale = runJob(place, "2026-11-21T12:05:00Z");
+  expect(stale).toEqual({
+    status: 1,
+    stdout: expect.stringContaining("0 of 2 contracts have a level for 2026-11-21T12Z"),
+  });
+  expect(publications(place)).toHaveLength(1);
+
+  writeFileSync(join(place, "quotes.csv"), quotesFor("2026-11-21T12Z"));
   expect(runJob(place, "2026-11-21T12:05:00Z")).toEqual({ status: 0, stdout: "" });
   expect(log()).toContain("Published 2026-11-21T12Z/r1 as publication 2");
 
-  // What goes wrong is printed, so that cron mails it.
   writeFileSync(join(place, "quotes.csv"), "id,spot_usd\nddr5-16gb,-3\n");
   const failed = runJob(place, "2026-11-22T00:05:00Z");
   expect(failed).toEqual({ status: 1, stdout: expect.stringContaining("quotes.csv:2 spot_usd") });
@@ -174,6 +186,16 @@ test("the inputs have comments, and say that their prices are illustrative", asy
   expect(await accountsIn(join(folder, "commented"))).toBe("No accounts in ./state.\n");
   const modes = FILES.map((name) => statSync(join(folder, "commented", name)).mode & 0o777);
   expect(modes).toEqual([0o600, 0o600, 0o600, 0o600, 0o600, 0o700]);
+});
+
+test("the credit line of the samples is not the one of the prices that replace them", async () => {
+  await init("replaced");
+  const place = join(folder, "replaced");
+  expect(contentOf(place)["chipboard.env"]).not.toMatch(/^CHIPBOARD_ATTRIBUTION/m);
+  writeFileSync(join(place, "quotes.csv"), quotesFor("2026-11-21T00Z"));
+  runJob(place, NOW);
+  const shown = await outputOf(["snapshots", "show", "--json"], { cwd: place });
+  expect(JSON.parse(shown)).toMatchObject({ manifest: { attribution: "Price levels published with chipboard" } });
 });
 
 test("--json says where and what", async () => {
