@@ -28,63 +28,63 @@ export const COMMANDS: readonly {
     name: "demo",
     description:
       "publish a demonstration market (illustrative, not market data), create keys and serve it",
-    load: async () => (await import("./commands/demo.ts")).demoCommand(),
+    load: async () => (await import("./commands/demo-command.ts")).demoCommand(),
   },
   {
     name: "init",
     description:
       "write sample inputs, options, a scheduled job and an empty state into a folder, to begin with",
-    load: async () => (await import("./commands/init.ts")).initCommand(),
+    load: async () => (await import("./commands/init-command.ts")).initCommand(),
   },
   {
     name: "publish",
     description: "publish a session from a catalog, quotes and closes (CSV, JSON or NDJSON)",
-    load: async () => (await import("./commands/publish.ts")).publishCommand(),
+    load: async () => (await import("./commands/publish-command.ts")).publishCommand(),
   },
   {
     name: "serve",
     description: "serve the published snapshots over HTTP",
-    load: async () => (await import("./commands/serve.ts")).serveCommand(),
+    load: async () => (await import("./commands/serve-command.ts")).serveCommand(),
   },
   {
     name: "mcp",
     description: "let agents ask a service, by the Model Context Protocol",
-    load: async () => (await import("./commands/mcp.ts")).mcpCommand(),
+    load: async () => (await import("./commands/mcp-command.ts")).mcpCommand(),
   },
   {
     name: "check",
     description: "prove an answer of a service and the log behind it, over HTTP",
-    load: async () => (await import("./commands/check.ts")).checkCommand(),
+    load: async () => (await import("./commands/check-command.ts")).checkCommand(),
   },
   {
     name: "accounts",
     description: "add, list, change and remove accounts",
-    load: async () => (await import("./commands/accounts.ts")).accountsCommand(),
+    load: async () => (await import("./commands/accounts-command.ts")).accountsCommand(),
   },
   {
     name: "keys",
     description: "create, list, suspend, revoke and rotate keys; create signing keys",
-    load: async () => (await import("./commands/keys.ts")).keysCommand(),
+    load: async () => (await import("./commands/keys-command.ts")).keysCommand(),
   },
   {
     name: "links",
     description: "create, list and revoke links for spreadsheets, which read one file",
-    load: async () => (await import("./commands/links.ts")).linksCommand(),
+    load: async () => (await import("./commands/links-command.ts")).linksCommand(),
   },
   {
     name: "usage",
     description: "show how many calls accounts have made, per key or per month",
-    load: async () => (await import("./commands/usage.ts")).usageCommand(),
+    load: async () => (await import("./commands/usage-command.ts")).usageCommand(),
   },
   {
     name: "state",
     description: "create, copy or back up accounts, keys and counts",
-    load: async () => (await import("./commands/state.ts")).stateCommand(),
+    load: async () => (await import("./commands/state-command.ts")).stateCommand(),
   },
   {
     name: "snapshots",
     description: "list, show, compare, verify, roll back and prune snapshots",
-    load: async () => (await import("./commands/snapshots.ts")).snapshotsCommand(),
+    load: async () => (await import("./commands/snapshots-command.ts")).snapshotsCommand(),
   },
 ];
 

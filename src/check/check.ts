@@ -9,9 +9,9 @@ import { requireKeyAddress } from "../lib/key-address.ts";
 import { counted } from "../lib/text.ts";
 import { readRemembered, requireSeen, writeRemembered } from "../snapshot/log/seen.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
-import { answerOf, fileSteps } from "./file.ts";
-import { proveLog, signatureStep } from "./log.ts";
-import { Service } from "./service.ts";
+import { answerOf, fileSteps } from "./file-proof.ts";
+import { proveLog, signatureStep } from "./log-proof.ts";
+import { Service } from "./untrusted-service.ts";
 import { MovedError, proven, unproven, type Step } from "./step.ts";
 import { LIVE, readTarget, type Target } from "./target.ts";
 

@@ -10,10 +10,10 @@ import type { Progress } from "../publish/request.ts";
 import { readLogEnd } from "../snapshot/log/walk.ts";
 import { compareObjects, objectsOf, readManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import { demoCatalogPath, readDemoEvents } from "./catalog.ts";
-import { demoCsv, demoHistory } from "./feed.ts";
+import { demoCatalogPath, readDemoEvents } from "./demo-catalog.ts";
+import { demoCsv, demoHistory } from "./demo-feed.ts";
 import { DEMO_NOTICE, isOfDemo } from "./notice.ts";
-import { DEMO_FIRST_SESSION } from "./series.ts";
+import { DEMO_FIRST_SESSION } from "./demo-series.ts";
 
 /** How many sessions get a snapshot each. The sessions before them are history. */
 const CONSECUTIVE_SESSIONS = 4;

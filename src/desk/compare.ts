@@ -16,7 +16,7 @@ import {
   type StoredRecord,
 } from "./stored-payloads.ts";
 import { indexMove, type IndexMove } from "./index-move.ts";
-import { findSnapshot, type FoundSnapshot } from "./reference.ts";
+import { findSnapshot, type FoundSnapshot } from "./find-snapshot.ts";
 
 /**
  * The differences from an older snapshot to a newer one. Contracts are named by id; one that was renamed

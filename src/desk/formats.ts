@@ -1,5 +1,5 @@
 /** Checks that JSON, CSV and workbook of a tier hold the same values. */
-import { csvRecords } from "../feed/csv.ts";
+import { csvRecords } from "../feed/csv-reader.ts";
 import { BOARDS, type Board } from "../market/contract.ts";
 import type { TierName } from "../market/tier.ts";
 import { COLUMNS, SHEET_NAMES, type Column } from "../render/columns.ts";

@@ -19,7 +19,7 @@ import {
 import { logLength, readLogBackwards } from "../snapshot/log/walk.ts";
 import { readStoredManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import { requireEmpty } from "./reference.ts";
+import { requireEmpty } from "./find-snapshot.ts";
 
 /**
  * Sessions that nobody published, from `from` to `to` inclusive. "due": the current session, which

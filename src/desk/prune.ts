@@ -42,7 +42,7 @@ import {
   type SnapshotName,
 } from "../store/paths.ts";
 import { appendPrunes, type Names } from "./prune-entries.ts";
-import { isPruned, requireEmpty } from "./reference.ts";
+import { isPruned, requireEmpty } from "./find-snapshot.ts";
 
 const YOUNG_MS = HOUR_MS;
 const ATTEMPTS_MAX = 50;

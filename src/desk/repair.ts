@@ -11,7 +11,7 @@ import { readVerified } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { PUBLICATIONS } from "../store/paths.ts";
 import { collected, holds, keysBelow, needsOf, type Needed } from "./copy-needs.ts";
-import { findEntry } from "./reference.ts";
+import { findEntry } from "./find-snapshot.ts";
 import { verifySnapshots } from "./verify.ts";
 
 /** The result of a repair after which all is whole: the keys of what was put back, and where it came from. */

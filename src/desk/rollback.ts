@@ -16,7 +16,7 @@ import { readLogBackwards, readLogEnd } from "../snapshot/log/walk.ts";
 import { rootsOf } from "../snapshot/sums.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { snapshotText } from "../store/paths.ts";
-import { findSnapshot, isSame, type FoundSnapshot } from "./reference.ts";
+import { findSnapshot, isSame, type FoundSnapshot } from "./find-snapshot.ts";
 import { damagesOf } from "./verify.ts";
 
 /**

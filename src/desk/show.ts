@@ -15,7 +15,7 @@ import {
   type StoredIndex,
   type StoredIndices,
 } from "./stored-payloads.ts";
-import { findSnapshot } from "./reference.ts";
+import { findSnapshot } from "./find-snapshot.ts";
 
 const MOVES_SHOWN = 10;
 

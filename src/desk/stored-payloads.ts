@@ -4,9 +4,9 @@ import type { ObjectStore } from "../store/object-store.ts";
 import { FILES } from "../store/paths.ts";
 import { FULLEST, TIER_NAMES, type TierName } from "../market/tier.ts";
 import { DamageError } from "../lib/errors.ts";
-import { index, indices } from "../render/schemas.ts";
+import { index, indices } from "../render/payload-schemas.ts";
 import { readSnapshotFile } from "../snapshot/stored-snapshot.ts";
-import type { FoundSnapshot } from "./reference.ts";
+import type { FoundSnapshot } from "./find-snapshot.ts";
 
 const digits = z.string();
 /** Every field of a record as text, except `break`. */

@@ -28,7 +28,7 @@ import {
 } from "../store/paths.ts";
 import { keysBelow } from "./copy-needs.ts";
 import { formatDifferences } from "./formats.ts";
-import { emptyLogError, findSnapshot, type FoundSnapshot } from "./reference.ts";
+import { emptyLogError, findSnapshot, type FoundSnapshot } from "./find-snapshot.ts";
 
 /** A signature of an entry by one of the keys. */
 interface EntrySigner {

@@ -13,9 +13,9 @@ import { parseSession, sessionAt, sessionKey, type Session } from "../market/ses
 import { TIERS, vintageDays } from "../market/tier.ts";
 import { whatOf } from "../snapshot/log/entry.ts";
 import type { Comparison } from "./compare.ts";
-import type { Copying } from "./copy.ts";
+import type { Copying } from "./copy-store.ts";
 import type { IndexMove } from "./index-move.ts";
-import type { WrittenInputs } from "./inputs.ts";
+import type { WrittenInputs } from "./write-inputs.ts";
 import type { Listed, Listing, MissedSessions } from "./list.ts";
 import type { Pruning } from "./prune.ts";
 import type { Repair } from "./repair.ts";

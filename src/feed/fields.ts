@@ -10,7 +10,7 @@ import {
 } from "../market/decimal.ts";
 import { FIRST_DATE, parseDate, parseSession, type Day, type Session } from "../market/session.ts";
 import { dateSlip, levelSlip, numberSlip } from "./slips.ts";
-import { detached } from "./text.ts";
+import { detached } from "./text-reader.ts";
 
 /** Parses the cells of a column. */
 export interface Field<T> {

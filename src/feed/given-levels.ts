@@ -5,7 +5,7 @@ import { countUntil, FIGURES, NOTES, type Level } from "../market/series.ts";
 import { dateText, sessionKey, type Day } from "../market/session.ts";
 import { Complaints, quoted } from "./complaints.ts";
 import type { Where } from "./table.ts";
-import { detached } from "./text.ts";
+import { detached } from "./text-reader.ts";
 
 /** The kinds of input that give levels, in reporting order. */
 export const GIVEN_KINDS = ["quotes", "closes"] as const;

@@ -2,11 +2,11 @@
 import { counted, cut } from "../lib/text.ts";
 import { InputError } from "../lib/errors.ts";
 import { quoted, type Complaints } from "./complaints.ts";
-import { csvReader } from "./csv.ts";
+import { csvReader } from "./csv-reader.ts";
 import type { Field } from "./fields.ts";
-import { cellText, jsonReader, ndjsonReader, type Fields } from "./json.ts";
+import { cellText, jsonReader, ndjsonReader, type Fields } from "./json-reader.ts";
 import type { Format, Source } from "./source.ts";
-import { MAX_INPUT_ROWS, readText, sniffed } from "./text.ts";
+import { MAX_INPUT_ROWS, readText, sniffed } from "./text-reader.ts";
 import { wideness } from "./wide.ts";
 
 /** The columns that a table may have, and those that it must have. */

@@ -11,7 +11,7 @@ import { NodeRequest, sendNodeResponse } from "srvx/node";
 import { reasonOf } from "../lib/errors.ts";
 import { addressGroup, wholeAddress } from "../proxy/http/client-address.ts";
 import { apiAt, connectionsTo } from "./api.ts";
-import { Callers } from "./callers.ts";
+import { Callers } from "./caller-shares.ts";
 import { mcpServer } from "./tools.ts";
 
 const PATH = "/mcp";

@@ -4,7 +4,7 @@
  * 9457); `type` is the address of the problem's row in the reference.
  */
 import type { z } from "zod";
-import type { problem } from "./schemas.ts";
+import type { problem } from "./answer-schemas.ts";
 
 export interface Problem {
   readonly status: number;

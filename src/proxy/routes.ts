@@ -11,7 +11,7 @@ import {
   type Tier,
   type TierName,
 } from "../market/tier.ts";
-import * as payload from "../render/schemas.ts";
+import * as payload from "../render/payload-schemas.ts";
 import { CSV_TYPE, mediaTypeOf, TEXT_TYPE } from "../store/media-types.ts";
 import { FILES, storedAs } from "../store/paths.ts";
 import type { ProblemCode } from "./problems.ts";

@@ -1,5 +1,5 @@
 /** The addresses that cost no call, with their operations in the OpenAPI document, and the pages. */
-import * as payload from "./schemas.ts";
+import * as payload from "./answer-schemas.ts";
 import { API, type Route } from "./routes.ts";
 
 /** The media type of the feed (RFC 4287, 7). */

@@ -27,7 +27,7 @@ import {
   snapshotText,
   type SnapshotName,
 } from "../store/paths.ts";
-import type { KeptInput } from "./inputs.ts";
+import type { KeptInput } from "./read-inputs.ts";
 import type { Sink } from "./rendering.ts";
 
 /** What is needed to write a snapshot. */

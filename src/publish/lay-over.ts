@@ -8,7 +8,7 @@ import type { Contract } from "../market/contract.ts";
 import { formatMicros } from "../market/decimal.ts";
 import { FILES, snapshotText, type SnapshotName } from "../store/paths.ts";
 import type { Base } from "./base.ts";
-import type { Inputs } from "./inputs.ts";
+import type { Inputs } from "./read-inputs.ts";
 
 /**
  * The given or published catalog, the base under its ids, and the ledger with the input applied. Throws

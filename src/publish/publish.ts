@@ -19,7 +19,7 @@ import {
   readInputs,
   type Inputs,
   type KeptAnswers,
-} from "./inputs.ts";
+} from "./read-inputs.ts";
 import { correctionsOf, layOver } from "./lay-over.ts";
 import { keepHead, release, type PublishResult } from "./release.ts";
 import type { Progress, PublishRequest } from "./request.ts";

@@ -12,7 +12,7 @@ import type { SnapshotName } from "../store/paths.ts";
 import type { Parent } from "./base.ts";
 import { commit } from "./commit.ts";
 import { contentOfHead, type Content, type PublishedBase } from "./content.ts";
-import type { KeptInput } from "./inputs.ts";
+import type { KeptInput } from "./read-inputs.ts";
 import { dropped, manifestOf, render, type Sink } from "./rendering.ts";
 import type { Progress, ReleaseOptions } from "./request.ts";
 

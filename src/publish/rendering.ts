@@ -24,7 +24,7 @@ import {
   type BoardRecord,
   type TierView,
 } from "../market/view.ts";
-import { snapshotFiles, type PlannedFile } from "../render/files.ts";
+import { snapshotFiles, type PlannedFile } from "../render/snapshot-files.ts";
 import { codedForm } from "../snapshot/coded.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 import {

@@ -5,8 +5,8 @@ import { changeHtml, counted, escaped, figureHtml, foreign, instantHtml } from "
 /**
  * The body of `/prices`, with what the table shows of its records.
  *
- * @typedef {import("zod").infer<typeof import("../render/schemas.ts").board>} Declared
- * @typedef {Pick<import("zod").infer<typeof import("../render/schemas.ts").contractRecord>, "break">
+ * @typedef {import("zod").infer<typeof import("../render/payload-schemas.ts").board>} Declared
+ * @typedef {Pick<import("zod").infer<typeof import("../render/payload-schemas.ts").contractRecord>, "break">
  *   & Record<"id" | "ticker" | "name" | "segment" | "unit" | "basis" | "as_of" | "source", string>
  *   & Record<"chg_24h_pct" | "chg_30d_pct" | "chg_90d_pct" | "chg_yoy_pct", number | null>
  *   & { spot_usd: number }} BoardRow

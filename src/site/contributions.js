@@ -18,8 +18,8 @@ import { changeHtml, escaped, figureHtml, foreign, signedText } from "./text.js"
 /**
  * The bodies of `/index` and of `/indices/{id}`.
  *
- * @typedef {Decimals<import("zod").infer<typeof import("../render/schemas.ts").index>>} Priced
- * @typedef {Decimals<import("zod").infer<typeof import("../render/schemas.ts").indexWithSeries>>} OneIndex
+ * @typedef {Decimals<import("zod").infer<typeof import("../render/payload-schemas.ts").index>>} Priced
+ * @typedef {Decimals<import("zod").infer<typeof import("../render/payload-schemas.ts").indexWithSeries>>} OneIndex
  * @typedef {Omit<Priced, "name"> & Partial<Pick<OneIndex, "series">>} IndexBody
  * @typedef {Priced["contributions"][number]} Contribution
  */

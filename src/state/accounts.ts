@@ -19,7 +19,7 @@ import { DAY_MS } from "../lib/clock.ts";
 import { DamageError, InputError, UnreachableError } from "../lib/errors.ts";
 import { KEY_TIER_NAMES } from "../market/tier.ts";
 import type { Item, StateDriver } from "./driver.ts";
-import { quoted } from "./keys.ts";
+import { quoted } from "./api-keys.ts";
 
 const READ_AT_ONCE = 1_000;
 const ATTEMPTS = 100;

@@ -80,7 +80,7 @@ const evicting = (location: string, policy: string): UnreachableError =>
 /** The state of `location`. The caller closes it. Throws as `withRegistry` does. */
 export async function openDriver(location: string, purpose: StatePurpose): Promise<StateDriver> {
   if (/^rediss?:\/\//i.test(location)) {
-    const { openRedis } = await import("./redis/state.ts");
+    const { openRedis } = await import("./redis/redis-state.ts");
     return openRedis(location, purpose);
   }
   if (location === "" || /^[a-z][a-z0-9+.-]+:\/\//i.test(location)) {
@@ -88,6 +88,6 @@ export async function openDriver(location: string, purpose: StatePurpose): Promi
       `--state ${JSON.stringify(redactedUrl(location))}: expected a folder or redis://host:port/db`,
     );
   }
-  const { openSqlite } = await import("./sqlite/state.ts");
+  const { openSqlite } = await import("./sqlite/sqlite-state.ts");
   return openSqlite(location, purpose);
 }

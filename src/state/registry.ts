@@ -31,7 +31,14 @@ import {
   type Write,
 } from "./accounts.ts";
 import type { StateDriver } from "./driver.ts";
-import { createKey, createLinkToken, keyIdOf, keySha256, quoted, requireKeyId } from "./keys.ts";
+import {
+  createKey,
+  createLinkToken,
+  keyIdOf,
+  keySha256,
+  quoted,
+  requireKeyId,
+} from "./api-keys.ts";
 import { forgetAtMs, monthOf, monthsWithCounts } from "./month.ts";
 import {
   accountView,

@@ -13,7 +13,7 @@ import { DamageError } from "../lib/errors.ts";
 import { TIERS, type Tier } from "../market/tier.ts";
 import { findAccount, findKey, trialLapsesAtMs, voidAtMs } from "./accounts.ts";
 import type { Subject } from "./driver.ts";
-import { KEY_PREFIX, keySha256, looksLikeKey, looksLikeLink } from "./keys.ts";
+import { KEY_PREFIX, keySha256, looksLikeKey, looksLikeLink } from "./api-keys.ts";
 
 const REMEMBERED_KEYS = 100_000;
 /** Unknown keys are remembered apart, so that guesses cannot push out valid keys. */

@@ -21,7 +21,7 @@ import { DirectorySync } from "../lib/directory-sync.ts";
 import { PRIVATE_FILE_MODE, PRIVATE_FOLDER_MODE } from "../lib/modes.ts";
 import { folderError } from "./folder-error.ts";
 import { openFile, type OpenFile } from "./folder-file.ts";
-import { isKey, isSegment, requireKey } from "./keys.ts";
+import { isKey, isSegment, requireKey } from "./object-keys.ts";
 import { tooLarge, WHOLE_BYTES_MAX, type ObjectPart } from "./object-store.ts";
 import type { ObjectStore, OpenObject, StoredObject } from "./object-store.ts";
 

@@ -20,7 +20,7 @@ import { toldTime, type ToldTime } from "../lib/clock.ts";
 import { outboundProxies } from "../lib/config.ts";
 import { InputError, UnreachableError } from "../lib/errors.ts";
 import { byteStream } from "./byte-stream.ts";
-import { isKey, requireKey } from "./keys.ts";
+import { isKey, requireKey } from "./object-keys.ts";
 import { mediaTypeOf } from "./media-types.ts";
 import { tooLarge, WHOLE_BYTES_MAX, type ObjectPart } from "./object-store.ts";
 import type { ObjectStore, OpenObject, StoredObject } from "./object-store.ts";

@@ -6,8 +6,8 @@ import type { Judgement } from "../../src/snapshot/judgement.ts";
 import { NO_KEYS } from "../../src/snapshot/log/sign.ts";
 import { USUAL_TIME_GATES } from "../../src/snapshot/log/time-gates.ts";
 import { MemoryStore } from "../store/memory-store.ts";
-import { catalogOf, headJson, lines, mustPublish, quotesOf } from "./market.ts";
-import { tryPublish, type CatalogRow, type Run } from "./market.ts";
+import { catalogOf, headJson, lines, mustPublish, quotesOf } from "./small-market.ts";
+import { tryPublish, type CatalogRow, type Run } from "./small-market.ts";
 import { failure, NOON, published } from "./two-sessions.ts";
 
 const accepting = (...texts: readonly string[]): Run => ({ accept: texts.map(acceptanceOf) });

@@ -6,14 +6,22 @@ import { publish } from "../../src/publish/publish.ts";
 import { rerender } from "../../src/publish/rerender.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
-import { readPublications } from "../store/log.ts";
+import { readPublications } from "../store/log-entries.ts";
 import { newKeyPair, parseSigningKey } from "../../src/snapshot/signing-key.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
 import { USUAL_LIMITS } from "../../src/feed/finding.ts";
-import { at, catalogOf, contentOf, headJson, lines, mustPublish, quotesOf } from "./market.ts";
-import { tryPublish, type Run } from "./market.ts";
+import {
+  at,
+  catalogOf,
+  contentOf,
+  headJson,
+  lines,
+  mustPublish,
+  quotesOf,
+} from "./small-market.ts";
+import { tryPublish, type Run } from "./small-market.ts";
 import { changeHead } from "./signed.ts";
 import { replace } from "./signed.ts";
 import { failure, published } from "./two-sessions.ts";

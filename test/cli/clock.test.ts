@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Ran } from "../program/program.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import { contentOf, quotesOf } from "./market.ts";
+import { contentOf, quotesOf } from "./small-market.ts";
 import { CATALOG, inputFolder, jsonIn, QUOTES, runIn } from "./publish-folder.ts";
 
 const MINUTE_S = 60;

@@ -1,7 +1,7 @@
 /** Corrections: what is a correction, what is only backfill, and what a revision keeps. */
 import { describe, expect, test } from "vitest";
 import type { ObjectStore } from "../../src/store/object-store.ts";
-import { headJson, lines, mustPublish, quotesOf, tryPublish } from "./market.ts";
+import { headJson, lines, mustPublish, quotesOf, tryPublish } from "./small-market.ts";
 import { failure, NOON, published, QUOTES } from "./two-sessions.ts";
 
 const levelsOf = async (store: ObjectStore, id: string): Promise<unknown> =>

@@ -6,9 +6,16 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import type { Ran } from "../program/program.ts";
 import { InterceptedStore } from "../faults/crash-store.ts";
-import { readEntries } from "../store/log.ts";
+import { readEntries } from "../store/log-entries.ts";
 import { MemoryStore } from "../store/memory-store.ts";
-import { catalogOf, contentOf, headJson, mustPublish, quotesOf, tryPublish } from "./market.ts";
+import {
+  catalogOf,
+  contentOf,
+  headJson,
+  mustPublish,
+  quotesOf,
+  tryPublish,
+} from "./small-market.ts";
 import { withoutFiles } from "./older-head.ts";
 import { inProcess } from "./run.ts";
 import { NOON } from "./two-sessions.ts";

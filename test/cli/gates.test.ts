@@ -1,8 +1,8 @@
 /** Gates and carried levels: what passes, what is refused, and the messages. */
 import { describe, expect, test } from "vitest";
 import { MemoryStore } from "../store/memory-store.ts";
-import { catalogOf, headJson, lines, mustPublish, quotesOf } from "./market.ts";
-import { tryPublish, type Ended, type Run } from "./market.ts";
+import { catalogOf, headJson, lines, mustPublish, quotesOf } from "./small-market.ts";
+import { tryPublish, type Ended, type Run } from "./small-market.ts";
 import { failure, NOON, published, QUOTES } from "./two-sessions.ts";
 
 describe("moves", () => {

@@ -4,9 +4,9 @@ import { describe, expect, test } from "vitest";
 import { MemoryStore } from "../store/memory-store.ts";
 import type { FileEntry } from "../../src/snapshot/manifest.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
-import { append, readHead, readPublications } from "../store/log.ts";
-import { catalogOf, contentOf, headJson, lines, mustPublish, quotesOf } from "./market.ts";
-import { at, tryPublish, type Ended, type Run } from "./market.ts";
+import { append, readHead, readPublications } from "../store/log-entries.ts";
+import { catalogOf, contentOf, headJson, lines, mustPublish, quotesOf } from "./small-market.ts";
+import { at, tryPublish, type Ended, type Run } from "./small-market.ts";
 
 const CATALOG = catalogOf(["a", "b"]);
 const DAWN = "2026-11-20T00Z";

@@ -1,7 +1,14 @@
 /** Input that attacks the reader, or the terminal that shows the message. */
 import { expect, test } from "vitest";
 import { MemoryStore } from "../store/memory-store.ts";
-import { catalogOf, contentOf, mustPublish, quotesOf, tryPublish, type Run } from "./market.ts";
+import {
+  catalogOf,
+  contentOf,
+  mustPublish,
+  quotesOf,
+  tryPublish,
+  type Run,
+} from "./small-market.ts";
 
 const SPARSE: Run = { catalog: catalogOf(["a", "b"]), allowSparse: true };
 

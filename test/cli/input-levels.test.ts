@@ -1,8 +1,8 @@
 /** Levels in the input: numbers, sessions, dates, and levels that are given twice. */
 import { describe, expect, test } from "vitest";
 import { MemoryStore } from "../store/memory-store.ts";
-import { complaints, SPARSE } from "./complaints.ts";
-import { headJson, lines, mustPublish, quotesOf, tryPublish, type Run } from "./market.ts";
+import { complaints, SPARSE } from "./complaint-table.ts";
+import { headJson, lines, mustPublish, quotesOf, tryPublish, type Run } from "./small-market.ts";
 
 describe("levels", () => {
   test.each([

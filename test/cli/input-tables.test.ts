@@ -1,9 +1,9 @@
 /** Tables in the input: columns, ids, the catalog, texts; and all errors reported at once. */
 import { describe, expect, test } from "vitest";
 import { MemoryStore } from "../store/memory-store.ts";
-import { CATALOG, complaints, SPARSE } from "./complaints.ts";
-import { catalogOf, contentOf, headJson, lines, mustPublish, quotesOf } from "./market.ts";
-import { tryPublish } from "./market.ts";
+import { CATALOG, complaints, SPARSE } from "./complaint-table.ts";
+import { catalogOf, contentOf, headJson, lines, mustPublish, quotesOf } from "./small-market.ts";
+import { tryPublish } from "./small-market.ts";
 
 const dayBefore = (days: number): string =>
   new Date(Date.UTC(2026, 10, 20) - days * 86_400_000).toISOString().slice(0, 10);

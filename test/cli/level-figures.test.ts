@@ -2,8 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { MemoryStore } from "../store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
-import { complaints, SPARSE } from "./complaints.ts";
-import { headJson, lines, mustPublish, quotesOf, tryPublish } from "./market.ts";
+import { complaints, SPARSE } from "./complaint-table.ts";
+import { headJson, lines, mustPublish, quotesOf, tryPublish } from "./small-market.ts";
 import { failure, NOON, published, QUOTES } from "./two-sessions.ts";
 
 const HEADER = "id,spot_usd,low_usd,high_usd,inputs";

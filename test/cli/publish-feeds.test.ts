@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { catalogOf, quotesOf } from "./market.ts";
+import { catalogOf, quotesOf } from "./small-market.ts";
 import { CATALOG, inputFolder, jsonIn, QUOTES, runIn } from "./publish-folder.ts";
 import type { Ran, RunOptions } from "../program/program.ts";
 import { inProcess } from "./run.ts";

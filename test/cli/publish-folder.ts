@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chipboard, type Ran, type RunOptions } from "../program/program.ts";
 import { plainFile } from "../store/stored-file.ts";
-import { catalogOf, lines, quotesOf } from "./market.ts";
+import { catalogOf, lines, quotesOf } from "./small-market.ts";
 import { inProcess } from "./run.ts";
 
 /** What is in c.csv and q.csv. */

@@ -3,7 +3,7 @@ import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Ran, RunOptions } from "../program/program.ts";
-import { lines } from "./market.ts";
+import { lines } from "./small-market.ts";
 import { inputFolder, jsonIn, runIn } from "./publish-folder.ts";
 import { inProcess } from "./run.ts";
 

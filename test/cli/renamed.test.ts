@@ -2,7 +2,14 @@
 import { describe, expect, test } from "vitest";
 import { FILES } from "../../src/store/paths.ts";
 import type { MemoryStore } from "../store/memory-store.ts";
-import { catalogOf, headJson, lines, mustPublish, quotesOf, type CatalogRow } from "./market.ts";
+import {
+  catalogOf,
+  headJson,
+  lines,
+  mustPublish,
+  quotesOf,
+  type CatalogRow,
+} from "./small-market.ts";
 import { failure, NOON, published, QUOTES } from "./two-sessions.ts";
 
 const NEXT = "2026-11-22T00Z";

@@ -13,7 +13,7 @@ import { interceptWrites, InterceptedStore, type Operation } from "../faults/cra
 import { copyOf } from "../http/fixture.ts";
 import { keysOf, RUNS, temporaryFolder } from "../desk/desk.ts";
 import { MemoryStore } from "../store/memory-store.ts";
-import { mustPublish, quotesOf, type Run } from "./market.ts";
+import { mustPublish, quotesOf, type Run } from "./small-market.ts";
 
 const SESSION = "2026-11-22T00Z";
 const FOLDER = `sessions/${SESSION}/`;

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { Judgement } from "../../src/snapshot/judgement.ts";
 import { MemoryStore } from "../store/memory-store.ts";
-import { catalogOf, headJson, lines, mustPublish, quotesOf, tryPublish } from "./market.ts";
+import { catalogOf, headJson, lines, mustPublish, quotesOf, tryPublish } from "./small-market.ts";
 import { failure, NOON, published } from "./two-sessions.ts";
 
 const levels = async (store: MemoryStore): Promise<unknown> =>

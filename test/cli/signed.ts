@@ -8,14 +8,14 @@ import { onTestFinished } from "vitest";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { identityOf, type Manifest } from "../../src/snapshot/manifest.ts";
 import { renderEntry, type Publication } from "../../src/snapshot/log/entry.ts";
-import { readHead } from "../store/log.ts";
+import { readHead } from "../store/log-entries.ts";
 import { renderSums, rootsOf } from "../../src/snapshot/sums.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { codedPath, FILES, publicationKey, snapshotFolder } from "../../src/store/paths.ts";
 import type { Ran } from "../program/program.ts";
 import { plainBytes } from "../store/stored-file.ts";
-import { catalogOf, quotesOf } from "./market.ts";
+import { catalogOf, quotesOf } from "./small-market.ts";
 import { inProcess } from "./run.ts";
 
 export const FIRST = "2026-11-20T12Z";

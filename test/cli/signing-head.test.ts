@@ -1,7 +1,7 @@
 /** The signature of the log's newest entry: each run writes it with its entry, and later runs require it. */
 import { existsSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { copyStore } from "../../src/desk/copy.ts";
+import { copyStore } from "../../src/desk/copy-store.ts";
 import { prune } from "../../src/desk/prune.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { describeSnapshot } from "../../src/desk/show.ts";
@@ -11,8 +11,8 @@ import type { LogKeys } from "../../src/snapshot/log/sign.ts";
 import { parseSigningKey } from "../../src/snapshot/signing-key.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { InterceptedStore } from "../faults/crash-store.ts";
-import { append, EMPTY_PRUNE } from "../store/log.ts";
-import { at, catalogOf, contentOf, quotesOf } from "./market.ts";
+import { append, EMPTY_PRUNE } from "../store/log-entries.ts";
+import { at, catalogOf, contentOf, quotesOf } from "./small-market.ts";
 import {
   changeEntry,
   ENTRY,

@@ -1,7 +1,7 @@
 /** A publish in this process that signs. */
 import type { PublishRequest } from "../../src/publish/request.ts";
 import { newKeyPair, parseSigningKey } from "../../src/snapshot/signing-key.ts";
-import { at, type Run } from "./market.ts";
+import { at, type Run } from "./small-market.ts";
 
 export const KEY = parseSigningKey(newKeyPair().privatePem, "the test's key");
 export const CLOCK = { now: () => Date.parse("2026-11-22T12:05:00Z") };

@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { chipboard } from "../program/program.ts";
-import { contentOf } from "./market.ts";
+import { contentOf } from "./small-market.ts";
 import { inProcess } from "./run.ts";
 import {
   ENTRY,

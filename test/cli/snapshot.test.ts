@@ -6,7 +6,7 @@ import { parse } from "csv-parse/sync";
 import exceljs, { type CellValue } from "exceljs";
 import { describe, expect, test, vi } from "vitest";
 import { MemoryStore } from "../store/memory-store.ts";
-import { catalogOf, headJson, lines, mustPublish, type Run } from "./market.ts";
+import { catalogOf, headJson, lines, mustPublish, type Run } from "./small-market.ts";
 import { inProcess } from "./run.ts";
 
 /** Both boards, with names that need escapes, carried and dropped levels, a break and capacities. */

@@ -7,9 +7,9 @@ import { DatabaseSync } from "node:sqlite";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import exceljs from "exceljs";
-import { MAX_INPUT_MEGABYTES, MAX_ROW_CHARACTERS, SAVE_AS } from "../../src/feed/text.ts";
+import { MAX_INPUT_MEGABYTES, MAX_ROW_CHARACTERS, SAVE_AS } from "../../src/feed/text-reader.ts";
 import type { Ran, RunOptions } from "../program/program.ts";
-import { catalogOf } from "./market.ts";
+import { catalogOf } from "./small-market.ts";
 import { CATALOG, inputFolder, jsonIn, QUOTES, runIn } from "./publish-folder.ts";
 
 let folder: string;

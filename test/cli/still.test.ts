@@ -5,7 +5,7 @@ import { FILES } from "../../src/store/paths.ts";
 import { resultView, summaryLines, summaryMarkdown } from "../../src/publish/summary.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
 import { MemoryStore } from "../store/memory-store.ts";
-import { catalogOf, headJson, tryPublish, type Run } from "./market.ts";
+import { catalogOf, headJson, tryPublish, type Run } from "./small-market.ts";
 
 const FIRST = Date.parse("2026-11-10T00:00:00.000Z");
 const sessionAt = (at: number): string =>

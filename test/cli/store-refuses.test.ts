@@ -3,12 +3,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { readHead } from "../store/log.ts";
+import { readHead } from "../store/log-entries.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { UnreachableError } from "../../src/lib/errors.ts";
 import { InterceptedStore, isLogWrite } from "../faults/crash-store.ts";
 import type { Ran } from "../program/program.ts";
-import { catalogOf, contentOf, lines, mustPublish, quotesOf, tryPublish } from "./market.ts";
+import { catalogOf, contentOf, lines, mustPublish, quotesOf, tryPublish } from "./small-market.ts";
 import { inProcess } from "./run.ts";
 
 const IDS = Array.from({ length: 30 }, (_, n) => `c${n}`);

@@ -7,7 +7,7 @@ import { parquetWriteBuffer } from "hyparquet-writer";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { counted } from "../../src/lib/text.ts";
 import { chipboard } from "../program/program.ts";
-import { lines } from "./market.ts";
+import { lines } from "./small-market.ts";
 import { inputFolder, jsonIn, runIn } from "./publish-folder.ts";
 
 let folder: string;

@@ -2,11 +2,11 @@
 import { parse } from "csv-parse/sync";
 import { describe, expect, test } from "vitest";
 import { sheetRows } from "../../src/desk/sheets.ts";
-import { readHead } from "../store/log.ts";
+import { readHead } from "../store/log-entries.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { FILES, snapshotText } from "../../src/store/paths.ts";
-import { catalogOf, headJson, lines, mustPublish, quotesOf, tryPublish } from "./market.ts";
-import type { CatalogRow } from "./market.ts";
+import { catalogOf, headJson, lines, mustPublish, quotesOf, tryPublish } from "./small-market.ts";
+import type { CatalogRow } from "./small-market.ts";
 
 const MIDNIGHT = "2026-11-21T00Z";
 const NOON = "2026-11-21T12Z";

@@ -2,8 +2,15 @@
 import { expect } from "vitest";
 import { MemoryStore } from "../store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
-import { catalogOf, contentOf, lines, mustPublish, quotesOf, type CatalogRow } from "./market.ts";
-import { tryPublish, type Ended, type Run } from "./market.ts";
+import {
+  catalogOf,
+  contentOf,
+  lines,
+  mustPublish,
+  quotesOf,
+  type CatalogRow,
+} from "./small-market.ts";
+import { tryPublish, type Ended, type Run } from "./small-market.ts";
 
 /** The session after the two. */
 export const NOON = "2026-11-21T12Z";

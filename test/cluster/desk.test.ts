@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { openStore } from "../../src/store/open-store.ts";
-import { contentOf, mustPublish } from "../cli/market.ts";
+import { contentOf, mustPublish } from "../cli/small-market.ts";
 import { deskJson, flip, NOW, RUNS, temporaryFolder } from "../desk/desk.ts";
 import { testService } from "../services/services.ts";
 

@@ -25,7 +25,7 @@ import {
   until,
   writeMarket,
   type MarketFiles,
-} from "./fixture.ts";
+} from "./cluster-fixture.ts";
 
 const LIMIT = 25_000;
 /** How long Redis and S3 are stopped. */

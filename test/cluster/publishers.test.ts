@@ -30,7 +30,7 @@ import {
   writeMarket,
   type Environment,
   type MarketFiles,
-} from "./fixture.ts";
+} from "./cluster-fixture.ts";
 
 const PUBLISHERS = 20;
 

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Counts } from "../../src/state/counts.ts";
 import type { StateDriver } from "../../src/state/driver.ts";
-import { keyIdOf } from "../../src/state/keys.ts";
+import { keyIdOf } from "../../src/state/api-keys.ts";
 import { openGatekeeper, withDriver } from "../../src/state/open.ts";
 import { openRegistry } from "./open-registry.ts";
 import { CountingProcess } from "./counting-processes.ts";

@@ -1,7 +1,7 @@
 /** The promises of every state driver about keys and accounts. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { TIERS } from "../../src/market/tier.ts";
-import { keyIdOf, LINK_PREFIX } from "../../src/state/keys.ts";
+import { keyIdOf, LINK_PREFIX } from "../../src/state/api-keys.ts";
 import { openRegistry } from "./open-registry.ts";
 import { ConflictError, InputError, RefusedError } from "../../src/lib/errors.ts";
 import { codeOf, HOUR_MS, START, StateInUse, SOON } from "./state-under-test.ts";
@@ -28,7 +28,7 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
         keyId: keyIdOf(key),
         path: null,
       });
-      const { createKey } = await import("../../src/state/keys.ts");
+      const { createKey } = await import("../../src/state/api-keys.ts");
       for (const other of [createKey(), "", "x", keyIdOf(key), `${key} `, key.toLowerCase()]) {
         expect(codeOf(await gatekeeper.verdicts.authenticate(other))).toBe("invalid_key");
       }

@@ -15,7 +15,7 @@ import { createState, openGatekeeper, withRegistry } from "../../src/state/open.
 import { openRegistry } from "./open-registry.ts";
 import type { Gatekeeper } from "../../src/state/gatekeeper.ts";
 import { InputError, UnreachableError } from "../../src/lib/errors.ts";
-import { createKey } from "../../src/state/keys.ts";
+import { createKey } from "../../src/state/api-keys.ts";
 import { Forwarder } from "./forwarder.ts";
 import { RedisServer } from "./redis-server.ts";
 import { codeOf } from "./state-under-test.ts";

@@ -3,8 +3,8 @@ import { execFileSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { testWith } from "../http/tools.ts";
-import { allCommands, ROOT, textOf, yaml } from "./files.ts";
+import { testWith } from "../http/needed-tools.ts";
+import { allCommands, ROOT, textOf, yaml } from "./deploy-files.ts";
 
 let commands: Map<string, Set<string>>;
 beforeAll(async () => {

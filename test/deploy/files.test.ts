@@ -5,11 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { catalogOf, quotesOf } from "../cli/market.ts";
-import { testWith } from "../http/tools.ts";
+import { catalogOf, quotesOf } from "../cli/small-market.ts";
+import { testWith } from "../http/needed-tools.ts";
 import { NOW } from "../program/program.ts";
 import { blocksOf } from "../docs/blocks.ts";
-import { allCommands, names, ROOT, textOf, yaml } from "./files.ts";
+import { allCommands, names, ROOT, textOf, yaml } from "./deploy-files.ts";
 
 /** The pages for operators. */
 const pages = new Map<string, string>();

@@ -23,7 +23,7 @@ import {
   TestClock,
   type TestProxy,
 } from "../http/fixture.ts";
-import { isInstalled, testWith } from "../http/tools.ts";
+import { isInstalled, testWith } from "../http/needed-tools.ts";
 import { endWithUs } from "../program/program.ts";
 
 const DEPLOY = join(import.meta.dirname, "../../deploy");

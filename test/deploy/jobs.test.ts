@@ -19,8 +19,8 @@ import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { catalogOf, quotesOf } from "../cli/market.ts";
-import { testWith } from "../http/tools.ts";
+import { catalogOf, quotesOf } from "../cli/small-market.ts";
+import { testWith } from "../http/needed-tools.ts";
 import { chipboard, endWithUs, NOW, type Ran } from "../program/program.ts";
 
 const ROOT = join(import.meta.dirname, "../..");

@@ -7,7 +7,7 @@ import { execFileSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test as everyTest, vi } from "vitest";
-import { catalogOf, lines, quotesOf } from "../cli/market.ts";
+import { catalogOf, lines, quotesOf } from "../cli/small-market.ts";
 import { eventually } from "../http/fixture.ts";
 import { blocksOf, type Block } from "../docs/blocks.ts";
 import { canBoot, Machine } from "./machine.ts";

@@ -2,7 +2,7 @@
 import { existsSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { copyStore, type Copying } from "../../src/desk/copy.ts";
+import { copyStore, type Copying } from "../../src/desk/copy-store.ts";
 import { prune } from "../../src/desk/prune.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { verifySnapshots } from "../../src/desk/verify.ts";
@@ -12,7 +12,7 @@ import { FolderStore } from "../../src/store/folder-store.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { changeHead, ENTRY } from "../cli/signed.ts";
-import { contentOf, mustPublish, quotesOf } from "../cli/market.ts";
+import { contentOf, mustPublish, quotesOf } from "../cli/small-market.ts";
 import { interceptWrites, InterceptedStore } from "../faults/crash-store.ts";
 import { copyOf } from "../http/fixture.ts";
 import { desk, deskJson, flip, keysOf, overwrite, RUNS, temporaryFolder } from "./desk.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import type { ObjectStore } from "../../src/store/object-store.ts";
-import { catalogOf, quotesOf, type Run } from "../cli/market.ts";
+import { catalogOf, quotesOf, type Run } from "../cli/small-market.ts";
 import { inProcess } from "../cli/run.ts";
 
 /** The exit code and the output of a command. */

@@ -1,7 +1,7 @@
 /** Commands escape control characters from a store: they could move the cursor or hide a line. */
 import { expect, test } from "vitest";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import { mustPublish } from "../cli/market.ts";
+import { mustPublish } from "../cli/small-market.ts";
 import { desk, NOW, overwrite, RUNS, temporaryFolder } from "./desk.ts";
 
 const REASON = "\u001b]0;title\u0007\u001b[2J\u009b31m\rhidden\nSigned     yes\u202e";

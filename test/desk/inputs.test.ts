@@ -3,15 +3,15 @@ import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { copyStore } from "../../src/desk/copy.ts";
-import { writeInputs } from "../../src/desk/inputs.ts";
+import { copyStore } from "../../src/desk/copy-store.ts";
+import { writeInputs } from "../../src/desk/write-inputs.ts";
 import { prune } from "../../src/desk/prune.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { verifySnapshots } from "../../src/desk/verify.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import type { Manifest } from "../../src/snapshot/manifest.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
-import { contentOf, headJson, mustPublish, quotesOf } from "../cli/market.ts";
+import { contentOf, headJson, mustPublish, quotesOf } from "../cli/small-market.ts";
 import { changeHead } from "../cli/signed.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { CATALOG, desk, deskJson, flip, keysOf, overwrite, RUNS, temporaryFolder } from "./desk.ts";

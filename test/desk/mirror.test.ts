@@ -1,12 +1,12 @@
 /** `copy --mirror`: what it removes, and what it leaves; and a prune of a copy. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { copyStore, type Copying } from "../../src/desk/copy.ts";
+import { copyStore, type Copying } from "../../src/desk/copy-store.ts";
 import { prune } from "../../src/desk/prune.ts";
 import { verifySnapshots } from "../../src/desk/verify.ts";
 import { UnreachableError } from "../../src/lib/errors.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
-import { contentOf, mustPublish, quotesOf } from "../cli/market.ts";
+import { contentOf, mustPublish, quotesOf } from "../cli/small-market.ts";
 import { interceptWrites, InterceptedStore } from "../faults/crash-store.ts";
 import { copyOf } from "../http/fixture.ts";
 import { MemoryStore } from "../store/memory-store.ts";

@@ -1,7 +1,7 @@
 /** Every command with heads that lack files, tiers or columns, or that a newer version published. */
 import { describe, expect, test } from "vitest";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import { mustPublish, quotesOf, tryPublish } from "../cli/market.ts";
+import { mustPublish, quotesOf, tryPublish } from "../cli/small-market.ts";
 import { withoutFiles, withoutTier } from "../cli/older-head.ts";
 import { changeHead, forgeHead } from "../cli/signed.ts";
 import { CATALOG, desk, deskJson } from "./desk.ts";

@@ -5,8 +5,8 @@ import { rollBack } from "../../src/desk/rollback.ts";
 import { verifySnapshots } from "../../src/desk/verify.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { publicationKey, snapshotText } from "../../src/store/paths.ts";
-import { readEntries, readHead } from "../store/log.ts";
-import { mustPublish, quotesOf } from "../cli/market.ts";
+import { readEntries, readHead } from "../store/log-entries.ts";
+import { mustPublish, quotesOf } from "../cli/small-market.ts";
 import { InterceptedStore, type Operation } from "../faults/crash-store.ts";
 import { keysOf, RUNS } from "./desk.ts";
 

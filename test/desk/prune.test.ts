@@ -8,10 +8,10 @@ import { verifySnapshots } from "../../src/desk/verify.ts";
 import { NO_KEYS } from "../../src/snapshot/log/sign.ts";
 import { readLog } from "../../src/snapshot/log/walk.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import { ANY_TIME } from "../store/log.ts";
+import { ANY_TIME } from "../store/log-entries.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
-import { catalogOf, contentOf, mustPublish, quotesOf } from "../cli/market.ts";
+import { catalogOf, contentOf, mustPublish, quotesOf } from "../cli/small-market.ts";
 import { desk, deskJson, keysOf, RUNS, temporaryFolder } from "./desk.ts";
 
 const clockAt = (instant: string) => ({ now: () => Date.parse(instant) });

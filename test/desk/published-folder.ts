@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll } from "vitest";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import { mustPublish, quotesOf } from "../cli/market.ts";
+import { mustPublish, quotesOf } from "../cli/small-market.ts";
 import { RUNS, temporaryFolder } from "./desk.ts";
 
 /** Publishes RUNS once per test file. Returns a function that copies the folder for one test. */

@@ -9,7 +9,7 @@ import { verifySnapshots } from "../../src/desk/verify.ts";
 import { UnreachableError, type ChipboardError } from "../../src/lib/errors.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
-import { contentOf, mustPublish, quotesOf } from "../cli/market.ts";
+import { contentOf, mustPublish, quotesOf } from "../cli/small-market.ts";
 import { interceptWrites, InterceptedStore } from "../faults/crash-store.ts";
 import { copyOf } from "../http/fixture.ts";
 import { MemoryStore } from "../store/memory-store.ts";

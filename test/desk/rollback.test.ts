@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { prune } from "../../src/desk/prune.ts";
 import { verifySnapshots } from "../../src/desk/verify.ts";
-import { readHead } from "../store/log.ts";
+import { readHead } from "../store/log-entries.ts";
 import { NO_KEYS } from "../../src/snapshot/log/sign.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
@@ -16,7 +16,7 @@ import {
   mustPublish,
   quotesOf,
   tryPublish,
-} from "../cli/market.ts";
+} from "../cli/small-market.ts";
 import { InterceptedStore } from "../faults/crash-store.ts";
 import { STRICT } from "../golden/golden-key.ts";
 import { eventually, startTestProxy, TestClock } from "../http/fixture.ts";

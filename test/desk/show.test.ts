@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import { mustPublish } from "../cli/market.ts";
+import { mustPublish } from "../cli/small-market.ts";
 import { desk, deskJson, temporaryFolder } from "./desk.ts";
 import { publishedFolders, REVISION } from "./published-folder.ts";
 

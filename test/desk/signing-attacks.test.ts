@@ -5,8 +5,8 @@
 import { describe, expect, test } from "vitest";
 import type { Publication } from "../../src/snapshot/log/entry.ts";
 import { parseSnapshotText } from "../../src/store/paths.ts";
-import { append, readHead } from "../store/log.ts";
-import { contentOf } from "../cli/market.ts";
+import { append, readHead } from "../store/log-entries.ts";
+import { contentOf } from "../cli/small-market.ts";
 import {
   changeEntry,
   ENTRY,

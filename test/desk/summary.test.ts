@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import { headJson, lines, quotesOf } from "../cli/market.ts";
+import { headJson, lines, quotesOf } from "../cli/small-market.ts";
 import { CATALOG, desk, deskJson, temporaryFolder } from "./desk.ts";
 
 const SESSIONS = ["2026-11-20T00Z", "2026-11-20T12Z", "2026-11-21T00Z", "2026-11-21T12Z"];

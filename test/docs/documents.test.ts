@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { expect, test } from "vitest";
 import { blocksOf } from "./blocks.ts";
-import { anchorsOf, FOLLOWED, MADE, PAGES, ROOT, textOf, withoutCode } from "./pages.ts";
+import { anchorsOf, FOLLOWED, MADE, PAGES, ROOT, textOf, withoutCode } from "./documents.ts";
 
 /** Each needs a machine of its own, or is what the tests are run by. */
 const BY = ["root", "docker", "npm"];

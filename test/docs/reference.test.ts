@@ -2,8 +2,8 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ROOT, textOf } from "./pages.ts";
-import { referencePages } from "./reference.ts";
+import { ROOT, textOf } from "./documents.ts";
+import { referencePages } from "./reference-texts.ts";
 
 const pages = await referencePages();
 

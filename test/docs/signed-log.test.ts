@@ -17,10 +17,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { ENTRY, FIRST, SECOND, workshop } from "../cli/signed.ts";
-import { testWith } from "../http/tools.ts";
+import { testWith } from "../http/needed-tools.ts";
 import { EXAMPLE } from "../golden/example.ts";
 import { blocksOf } from "./blocks.ts";
-import { textOf } from "./pages.ts";
+import { textOf } from "./documents.ts";
 
 const blockWith = (page: string, word: string): string =>
   blocksOf(textOf(page)).find(({ text }) => text.includes(word))?.text ?? "exit 9";

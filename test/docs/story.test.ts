@@ -10,9 +10,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parsePlanTerms, USUAL_TERMS } from "../../src/proxy/answers/plan-terms.ts";
-import { testWith } from "../http/tools.ts";
+import { testWith } from "../http/needed-tools.ts";
 import { exitCodeOf, fileNameOf } from "./blocks.ts";
-import { ROOT, storyBlocks } from "./pages.ts";
+import { ROOT, storyBlocks } from "./documents.ts";
 
 const blocks = storyBlocks();
 /** Variables and functions of the shell, from one block to the next. */

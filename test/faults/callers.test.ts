@@ -9,7 +9,7 @@ import {
   connectionFault,
   keysInLog,
   runCallers,
-} from "../../tools/faults/callers.ts";
+} from "../../tools/faults/hostile-callers.ts";
 import { expectNothingLost, SEED } from "./short.ts";
 
 const TIMEOUT_MS = 240_000;

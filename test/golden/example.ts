@@ -1,7 +1,7 @@
 /** The store in snapshots/example: three contracts over two sessions, of which the second carries a level. */
 import { join } from "node:path";
 import type { ObjectStore } from "../../src/store/object-store.ts";
-import { publishStep } from "./market.ts";
+import { publishStep } from "./golden-market.ts";
 
 export const EXAMPLE = join(import.meta.dirname, "../../snapshots/example");
 

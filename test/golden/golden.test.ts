@@ -14,7 +14,7 @@ import { MemoryStore } from "../store/memory-store.ts";
 import { plainFile } from "../store/stored-file.ts";
 import { GOLDEN_KEY } from "./golden-key.ts";
 import { EXAMPLE, publishExample } from "./example.ts";
-import { EXPECTED, publishGolden } from "./market.ts";
+import { EXPECTED, publishGolden } from "./golden-market.ts";
 
 const STORES = [
   { name: "the golden store", folder: EXPECTED, publish: publishGolden },

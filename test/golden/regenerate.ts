@@ -5,7 +5,7 @@
 import { rm } from "node:fs/promises";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { EXAMPLE, publishExample } from "./example.ts";
-import { EXPECTED, publishGolden } from "./market.ts";
+import { EXPECTED, publishGolden } from "./golden-market.ts";
 
 if (process.env["CI"] !== undefined) throw new Error("The golden folders are not regenerated in CI");
 for (const [folder, publish] of [

@@ -2,9 +2,9 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { catalogOf, lines, mustPublish, quotesOf } from "../cli/market.ts";
+import { catalogOf, lines, mustPublish, quotesOf } from "../cli/small-market.ts";
 import { startTestProxy } from "../http/fixture.ts";
-import { testWith } from "../http/tools.ts";
+import { testWith } from "../http/needed-tools.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { programUnder } from "./programs.ts";
 import { PythonClient } from "./python-client.ts";

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
-import { testWith } from "../http/tools.ts";
+import { testWith } from "../http/needed-tools.ts";
 import { PRELUDE, PythonClient } from "./python-client.ts";
 
 const withPython = testWith("python3");

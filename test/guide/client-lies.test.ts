@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect } from "vitest";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
-import { testWith } from "../http/tools.ts";
+import { testWith } from "../http/needed-tools.ts";
 import { PRELUDE, PythonClient } from "./python-client.ts";
 
 const withPython = testWith("python3");

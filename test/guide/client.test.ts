@@ -4,9 +4,9 @@ import { parse } from "csv-parse/sync";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { publicationKey } from "../../src/store/paths.ts";
-import { EXPECTED } from "../golden/market.ts";
+import { EXPECTED } from "../golden/golden-market.ts";
 import { copyOf, eventually, startTestProxy, TestClock, type TestProxy } from "../http/fixture.ts";
-import { testWith } from "../http/tools.ts";
+import { testWith } from "../http/needed-tools.ts";
 import { PRELUDE, PythonClient } from "./python-client.ts";
 
 const API = "/api/public/v1";

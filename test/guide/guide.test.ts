@@ -7,12 +7,12 @@ import examples from "../../src/proxy/docs/examples.json" with { type: "json" };
 import { PROBLEMS } from "../../src/proxy/problems.ts";
 import { withDuckDb } from "../../tools/client/sql.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
-import { testWith, testWithClients } from "../http/tools.ts";
+import { testWith, testWithClients } from "../http/needed-tools.ts";
 import { blocksOf } from "../docs/blocks.ts";
-import { askAll } from "./answers.ts";
+import { askAll } from "./asked-answers.ts";
 import { run } from "./programs.ts";
-import type { Example } from "./service.ts";
-import { programsUnder, textOf, under } from "./texts.ts";
+import type { Example } from "./example-service.ts";
+import { programsUnder, textOf, under } from "./guide-texts.ts";
 
 const GUIDE = textOf("guide.md");
 /** Debian installs pandas for this one. */

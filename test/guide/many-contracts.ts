@@ -1,6 +1,6 @@
 /** Inputs of a market of many contracts: levels that depend on the contract and the session alone. */
 import { dateText } from "../../src/market/session.ts";
-import { at, catalogOf, lines, type CatalogRow } from "../cli/market.ts";
+import { at, catalogOf, lines, type CatalogRow } from "../cli/small-market.ts";
 
 const CONTRACTS = 30;
 /** The first session. */

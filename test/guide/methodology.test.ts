@@ -6,8 +6,8 @@ import { microsOf } from "../../src/market/decimal.ts";
 import { BOARD_BASES } from "../../src/market/series.ts";
 import examples from "../../src/proxy/docs/examples.json" with { type: "json" };
 import { MemoryStore } from "../store/memory-store.ts";
-import { catalogOf, headJson, lines, mustPublish } from "../cli/market.ts";
-import { rowsOf, textOf, under } from "./texts.ts";
+import { catalogOf, headJson, lines, mustPublish } from "../cli/small-market.ts";
+import { rowsOf, textOf, under } from "./guide-texts.ts";
 
 const TEXT = textOf("methodology.md");
 /** Its prose and its answers, without the ends of lines. */

@@ -4,11 +4,11 @@ import { expect, test } from "vitest";
 import { renderEntry } from "../../src/snapshot/log/entry.ts";
 import { signedEntry } from "../../src/snapshot/log/sign.ts";
 import { MemoryStore } from "../store/memory-store.ts";
-import { catalogOf, lines, mustPublish, type CatalogRow } from "../cli/market.ts";
+import { catalogOf, lines, mustPublish, type CatalogRow } from "../cli/small-market.ts";
 import { startTestProxy, TestClock, type TestProxy } from "../http/fixture.ts";
 import { OPERATOR, signedBy } from "../http/signed-log.ts";
 import { publishOf } from "../unit/publications.ts";
-import { textOf, under } from "./texts.ts";
+import { textOf, under } from "./guide-texts.ts";
 
 const RECORDED = /\b(?:ddr5-16gb|tlc-1tb|n3-wafer)\b/;
 

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect } from "vitest";
 import { call } from "../http/client.ts";
-import { programsUnder, textOf } from "./texts.ts";
+import { programsUnder, textOf } from "./guide-texts.ts";
 
 /** The first program under the heading of the page. It asks `origin`, and reads its key from KEY. */
 export function programUnder(heading: string, origin?: string, page = "guide.md"): string {

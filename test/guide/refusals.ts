@@ -8,7 +8,7 @@ import type { KeyTierName } from "../../src/market/tier.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { FILES, snapshotFileKey, snapshotText } from "../../src/store/paths.ts";
-import { append, EMPTY_PRUNE } from "../store/log.ts";
+import { append, EMPTY_PRUNE } from "../store/log-entries.ts";
 import { withoutFiles } from "../cli/older-head.ts";
 import { call, type CallOptions } from "../http/client.ts";
 import { eventually } from "../http/fixture.ts";
@@ -19,7 +19,7 @@ import {
   SESSION,
   type Example,
   type ExampleService,
-} from "./service.ts";
+} from "./example-service.ts";
 
 /** Asks for all of them. The service is of no use afterwards: its quota is spent, its state gone. */
 export async function askRefusals(service: ExampleService): Promise<Example[]> {

@@ -14,12 +14,12 @@ import {
 import { KEY_TIER_NAMES, type KeyTierName } from "../../src/market/tier.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { publicationKey } from "../../src/store/paths.ts";
-import { at, catalogOf, lines, type CatalogRow, type Run } from "../cli/market.ts";
-import { EXPECTED } from "../golden/market.ts";
+import { at, catalogOf, lines, type CatalogRow, type Run } from "../cli/small-market.ts";
+import { EXPECTED } from "../golden/golden-market.ts";
 import { copyOf, eventually, startTestProxy, TestClock, type TestProxy } from "../http/fixture.ts";
-import { testWith } from "../http/tools.ts";
-import { publishInto } from "../http/vintages.ts";
-import { readHead } from "../store/log.ts";
+import { testWith } from "../http/needed-tools.ts";
+import { publishInto } from "../http/vintage-market.ts";
+import { readHead } from "../store/log-entries.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { ALL, catalog, closes, FIRST, idOf, quotes, RENAMED, restated } from "./many-contracts.ts";
 import { PythonClient, type Synced } from "./python-client.ts";

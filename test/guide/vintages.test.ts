@@ -7,13 +7,13 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { prune } from "../../src/desk/prune.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { KEY_TIER_NAMES, TIERS, type KeyTierName } from "../../src/market/tier.ts";
-import { readHead } from "../store/log.ts";
+import { readHead } from "../store/log-entries.ts";
 import { openGatekeeper } from "../../src/state/open.ts";
 import { MemoryStore } from "../store/memory-store.ts";
-import { catalogOf, lines, mustPublish, quotesOf } from "../cli/market.ts";
+import { catalogOf, lines, mustPublish, quotesOf } from "../cli/small-market.ts";
 import { eventually, startTestProxy, TestClock, type TestProxy } from "../http/fixture.ts";
-import { testWith } from "../http/tools.ts";
-import { textOf } from "./texts.ts";
+import { testWith } from "../http/needed-tools.ts";
+import { textOf } from "./guide-texts.ts";
 import { Copy, programUnder, run, startFront, type Front, type Row } from "./programs.ts";
 
 const API = "/api/public/v1";

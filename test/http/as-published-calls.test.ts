@@ -13,7 +13,7 @@ import {
   PRESENT_ID,
   recordLog,
   type Vintage,
-} from "./vintages.ts";
+} from "./vintage-market.ts";
 
 let proxy: TestProxy;
 /** The last entry of the golden log, and the newest of all. */

@@ -15,7 +15,13 @@ import { copyOf, eventually, sessionsMs, startTestProxy, TestClock } from "./fix
 import type { TestProxy, TestProxyOptions } from "./fixture.ts";
 import { ask, asked, byInstant, byNumber, expectAll, expectAllRefused } from "./old-answers.ts";
 import { expectCode } from "./refusal.ts";
-import { publishInto, quotes, recordLog, type RecordedLog, type Vintage } from "./vintages.ts";
+import {
+  publishInto,
+  quotes,
+  recordLog,
+  type RecordedLog,
+  type Vintage,
+} from "./vintage-market.ts";
 
 const SECOND_MS = 1_000;
 

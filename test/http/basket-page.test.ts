@@ -25,7 +25,7 @@ import {
   rowsIn,
   YOUNG,
 } from "./index-market.ts";
-import { isInstalled, testWith } from "./tools.ts";
+import { isInstalled, testWith } from "./needed-tools.ts";
 
 const run = promisify(execFile);
 const needed = [BROWSER_NAME, "curl", "python3"];

@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { chromium, type Browser } from "playwright-core";
-import { CLIENTS, isInstalled, testWith } from "./tools.ts";
+import { CLIENTS, isInstalled, testWith } from "./needed-tools.ts";
 
 export const BROWSER_NAME = "chromium-headless-shell";
 export const hasBrowser = isInstalled(BROWSER_NAME);

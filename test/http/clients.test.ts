@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import { startTestProxy, type TestProxy } from "./fixture.ts";
-import { linkAddress } from "../../src/proxy/answers/links.ts";
-import { testWith } from "./tools.ts";
+import { linkAddress } from "../../src/proxy/answers/link-target.ts";
+import { testWith } from "./needed-tools.ts";
 
 const API = "/api/public/v1";
 const run = promisify(execFile);

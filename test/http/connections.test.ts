@@ -5,12 +5,19 @@ import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { createState } from "../../src/state/open.ts";
-import { chipboard, killed, serve, SESSION, until, writeMarket } from "../cluster/fixture.ts";
+import {
+  chipboard,
+  killed,
+  serve,
+  SESSION,
+  until,
+  writeMarket,
+} from "../cluster/cluster-fixture.ts";
 import type { Serving } from "../program/program.ts";
 import { certificate } from "./certificate.ts";
 import { Visitor } from "./crowd.ts";
 import { startTestProxy } from "./fixture.ts";
-import { testWith } from "./tools.ts";
+import { testWith } from "./needed-tools.ts";
 
 const HEALTH = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
 /** The first bytes of a TLS handshake: the beginning of a record. */

@@ -16,9 +16,9 @@ import {
   sessionUtc,
   type Session,
 } from "../../src/market/session.ts";
-import type { ProxyOptions, RunningProxy } from "../../src/proxy/serve.ts";
-import { createLogger } from "../../src/proxy/ops/log.ts";
-import { startProxy } from "../../src/proxy/serve.ts";
+import type { ProxyOptions, RunningProxy } from "../../src/proxy/listen.ts";
+import { createLogger } from "../../src/proxy/ops/request-log.ts";
+import { startProxy } from "../../src/proxy/listen.ts";
 import { publish } from "../../src/publish/publish.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
 import { NO_KEYS } from "../../src/snapshot/log/sign.ts";

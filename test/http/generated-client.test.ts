@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "vitest";
 import { startTestProxy } from "./fixture.ts";
-import { CLIENTS, testWithClients } from "./tools.ts";
+import { CLIENTS, testWithClients } from "./needed-tools.ts";
 
 const run = promisify(execFile);
 

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Ask, withDuckDb } from "../../tools/client/sql.ts";
 import { parquetTexts } from "../property/published.ts";
 import { startTestProxy, type TestProxy } from "./fixture.ts";
-import { testWith, testWithClients } from "./tools.ts";
+import { testWith, testWithClients } from "./needed-tools.ts";
 
 const API = "/api/public/v1";
 /** Debian installs pandas for this one. */

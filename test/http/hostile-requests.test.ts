@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { certificate } from "./certificate.ts";
 import { eventually, startTestProxy, type TestProxy } from "./fixture.ts";
 import { expectUnharmed, getFrom, sendTo, startImpatientProxy, type Raw } from "./raw-client.ts";
-import { testWith } from "./tools.ts";
+import { testWith } from "./needed-tools.ts";
 
 const API = "/api/public/v1";
 

@@ -6,7 +6,7 @@ import type { Page } from "playwright-core";
 import { roundRatio } from "../../src/market/decimal.ts";
 import { dateText, dayOf } from "../../src/market/session.ts";
 import { MemoryStore } from "../store/memory-store.ts";
-import { lines, mustPublish, SESSION } from "../cli/market.ts";
+import { lines, mustPublish, SESSION } from "../cli/small-market.ts";
 
 /** Names by id; the first letters of ids are in the order of the board. */
 export const NAMES = {

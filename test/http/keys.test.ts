@@ -2,7 +2,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createKey } from "../../src/state/keys.ts";
+import { createKey } from "../../src/state/api-keys.ts";
 import { eventually, startTestProxy, type TestProxy } from "./fixture.ts";
 
 const USAGE = "/api/public/v1/usage";

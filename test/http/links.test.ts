@@ -3,8 +3,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { linkAddress, parseLinkPath } from "../../src/proxy/answers/links.ts";
-import { createLinkToken } from "../../src/state/keys.ts";
+import { linkAddress, parseLinkPath } from "../../src/proxy/answers/link-target.ts";
+import { createLinkToken } from "../../src/state/api-keys.ts";
 import { openGatekeeper } from "../../src/state/open.ts";
 import { eventually, startTestProxy, type TestProxy } from "./fixture.ts";
 

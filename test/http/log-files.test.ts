@@ -10,7 +10,7 @@ import { FolderStore } from "../../src/store/folder-store.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { publicationKey } from "../../src/store/paths.ts";
 import { replace } from "../cli/signed.ts";
-import { append, EMPTY_PRUNE } from "../store/log.ts";
+import { append, EMPTY_PRUNE } from "../store/log-entries.ts";
 import {
   eventually,
   publishedStore,

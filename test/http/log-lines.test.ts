@@ -4,10 +4,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { API, chipboard, NOW, SESSION, until, writeMarket } from "../cluster/fixture.ts";
-import { jsonLine, textLine } from "../../src/proxy/ops/log.ts";
+import { API, chipboard, NOW, SESSION, until, writeMarket } from "../cluster/cluster-fixture.ts";
+import { jsonLine, textLine } from "../../src/proxy/ops/request-log.ts";
 import { BIN, endWithUs } from "../program/program.ts";
-import { testWith } from "./tools.ts";
+import { testWith } from "./needed-tools.ts";
 
 /** Runs a command on a terminal of its own; standard output and error are that terminal. */
 const ON_TERMINAL =

@@ -3,7 +3,15 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { API, chipboard, killed, NOW, SESSION, until, writeMarket } from "../cluster/fixture.ts";
+import {
+  API,
+  chipboard,
+  killed,
+  NOW,
+  SESSION,
+  until,
+  writeMarket,
+} from "../cluster/cluster-fixture.ts";
 import { SmallDisk } from "../../tools/faults/disk-full.ts";
 import { serve, type Serving } from "../program/program.ts";
 import { Visitor } from "./crowd.ts";

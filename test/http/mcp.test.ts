@@ -9,7 +9,7 @@ import { listen } from "../../src/proxy/http/server.ts";
 import { chipboard, Serving } from "../program/program.ts";
 import { agentOf1x, agentOfToday, agentOver, type Agent } from "../../tools/client/agents.ts";
 import { publishSession, startTestProxy, SESSION, type TestProxy } from "./fixture.ts";
-import { CLIENTS, testWithClients } from "./tools.ts";
+import { CLIENTS, testWithClients } from "./needed-tools.ts";
 
 const API = "/api/public/v1";
 const TOOLS = [

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { apiAt } from "../../src/mcp/api.ts";
 import { MemoryStore } from "../store/memory-store.ts";
-import { catalogOf, lines, mustPublish, quotesOf, type CatalogRow } from "../cli/market.ts";
+import { catalogOf, lines, mustPublish, quotesOf, type CatalogRow } from "../cli/small-market.ts";
 import { startTestProxy, type TestProxy } from "./fixture.ts";
 import { expectCode } from "./refusal.ts";
 

@@ -5,7 +5,7 @@ import type { ProblemCode } from "../../src/proxy/problems.ts";
 import type { CallOptions, Received } from "./client.ts";
 import type { TestProxy } from "./fixture.ts";
 import { expectCode } from "./refusal.ts";
-import { pathsOf, type Vintage } from "./vintages.ts";
+import { pathsOf, type Vintage } from "./vintage-market.ts";
 
 export const FOREVER = "private, max-age=31536000, immutable";
 const AT_MOST_A_MINUTE = /^private, max-age=([0-9]|[1-5][0-9]|60)$/;

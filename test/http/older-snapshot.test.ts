@@ -1,7 +1,7 @@
 /** A proxy with snapshots that lack files of this version, or that have a newer format. */
 import { afterEach, expect, test } from "vitest";
 import type { MemoryStore } from "../store/memory-store.ts";
-import { append, EMPTY_PRUNE } from "../store/log.ts";
+import { append, EMPTY_PRUNE } from "../store/log-entries.ts";
 import { withoutFiles, withoutTier } from "../cli/older-head.ts";
 import { changeHead } from "../cli/signed.ts";
 import { copyOf, DROPPED, eventually, KEYED_IDS, NEVER } from "./fixture.ts";

@@ -4,7 +4,7 @@ import { RedisServer } from "../contract/redis-server.ts";
 import { Visitor } from "./crowd.ts";
 import { startTestProxy, type TestProxy } from "./fixture.ts";
 import { expectUnharmed } from "./raw-client.ts";
-import { testWith } from "./tools.ts";
+import { testWith } from "./needed-tools.ts";
 
 const API = "/api/public/v1";
 

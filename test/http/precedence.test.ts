@@ -11,7 +11,7 @@ import {
   type TestProxy,
 } from "./fixture.ts";
 import { expectCode } from "./refusal.ts";
-import { testWith } from "./tools.ts";
+import { testWith } from "./needed-tools.ts";
 
 const API = "/api/public/v1";
 const BAD_KEY = "cbk_0000000000000000000000000000000000000000000000000";

@@ -1,13 +1,13 @@
 /** With `--public-url https://host/prefix` every address that the service gives is below the prefix, and answers. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestProxy, TestClock, type TestProxy } from "./fixture.ts";
-import { publishGolden } from "../golden/market.ts";
+import { publishGolden } from "../golden/golden-market.ts";
 import { PythonClient } from "../guide/python-client.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { PAGES } from "../../src/proxy/uncounted-routes.ts";
 import { startPrefixFront, type PrefixFront } from "./prefix-front.ts";
 import { sendTo } from "./raw-client.ts";
-import { testWith } from "./tools.ts";
+import { testWith } from "./needed-tools.ts";
 
 const API = "/api/public/v1";
 /** The last entry of the golden store gives echo-new the id echo-stack. */

@@ -5,7 +5,7 @@
 import { parse } from "csv-parse/sync";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fc, test as property } from "@fast-check/vitest";
-import { publishGolden } from "../golden/market.ts";
+import { publishGolden } from "../golden/golden-market.ts";
 import { publishRaw, splitInput } from "../property/published.ts";
 import { rawCases } from "../property/raw-markets.ts";
 import { MemoryStore } from "../store/memory-store.ts";

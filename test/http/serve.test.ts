@@ -14,7 +14,7 @@ import { chipboard, serve, type Ran, type Serving } from "../program/program.ts"
 import { certificate } from "./certificate.ts";
 import { call } from "./client.ts";
 import { eventually, publishSession, SESSION, TestClock } from "./fixture.ts";
-import { testWith } from "./tools.ts";
+import { testWith } from "./needed-tools.ts";
 
 const API = "/api/public/v1";
 

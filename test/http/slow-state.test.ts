@@ -6,7 +6,7 @@ import { RedisServer } from "../contract/redis-server.ts";
 import { pagePaths, uncountedPaths } from "./addresses.ts";
 import { startTestProxy, type TestProxy } from "./fixture.ts";
 import { sendTo } from "./raw-client.ts";
-import { testWith } from "./tools.ts";
+import { testWith } from "./needed-tools.ts";
 
 const API = "/api/public/v1";
 const OPEN = [...uncountedPaths("everybody"), ...pagePaths(), "/none", `${API}/none`];

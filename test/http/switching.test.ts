@@ -14,7 +14,7 @@ import {
   snapshotText,
   type SnapshotName,
 } from "../../src/store/paths.ts";
-import { append, readEntry, readHead } from "../store/log.ts";
+import { append, readEntry, readHead } from "../store/log-entries.ts";
 import { call } from "./client.ts";
 import {
   eventually,

@@ -6,7 +6,7 @@ import { sessionUtc } from "../../src/market/session.ts";
 import { API } from "../../src/proxy/routes.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { type Publication } from "../../src/snapshot/log/entry.ts";
-import { readPublications } from "../store/log.ts";
+import { readPublications } from "../store/log-entries.ts";
 import { readManifest } from "../../src/snapshot/stored-snapshot.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { FILES, snapshotText } from "../../src/store/paths.ts";

@@ -12,10 +12,10 @@ import { join } from "node:path";
 import { isDeepStrictEqual, promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test as everyTest, vi } from "vitest";
 import { createState } from "../../src/state/open.ts";
-import { API, chipboard, killed, market, serve, until } from "../cluster/fixture.ts";
-import { anchorsOf, PAGES } from "../docs/pages.ts";
+import { API, chipboard, killed, market, serve, until } from "../cluster/cluster-fixture.ts";
+import { anchorsOf, PAGES } from "../docs/documents.ts";
 import { certificate } from "../http/certificate.ts";
-import { testWith } from "../http/tools.ts";
+import { testWith } from "../http/needed-tools.ts";
 import type { Serving } from "../program/program.ts";
 import { FILES, Prometheus, type Alert, type Sample } from "./prometheus.ts";
 

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect } from "vitest";
 import { TIER_NAMES } from "../../src/market/tier.ts";
 import { axeScript, hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
-import { marketClock, publishMarket } from "./market.ts";
+import { marketClock, publishMarket } from "./page-market.ts";
 import { keepKey, open, PAGES, watchedContext, type Watch } from "./visit.ts";
 
 const WIDE = { width: 1280, height: 900 };

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect } from "vitest";
 import { TIER_NAMES } from "../../src/market/tier.ts";
 import { hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
-import { idsOf, marketClock, publishMarket } from "./market.ts";
+import { idsOf, marketClock, publishMarket } from "./page-market.ts";
 import { changeOf, rounded } from "../../src/site/decimal.js";
 import { answersOf, figuresIn } from "./tier-answers.ts";
 import { contractPage, keepKey, open, watchedContext } from "./visit.ts";

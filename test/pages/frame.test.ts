@@ -12,7 +12,7 @@ import { hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
 import { startPrefixFront, type PrefixFront } from "../http/prefix-front.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import * as routes from "../../src/proxy/uncounted-routes.ts";
-import { marketClock, publishMarket } from "./market.ts";
+import { marketClock, publishMarket } from "./page-market.ts";
 import { contractPage, keepKey, open, PAGES } from "./visit.ts";
 
 const FREE = PAGES.filter((path) => path.startsWith("/contracts/free-"));

@@ -2,7 +2,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { MemoryStore } from "../store/memory-store.ts";
-import { lines, mustPublish } from "../cli/market.ts";
+import { lines, mustPublish } from "../cli/small-market.ts";
 import { hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
 import {

@@ -4,11 +4,11 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { slugOf } from "../../src/market/indices.ts";
 import { KEY_TIER_NAMES } from "../../src/market/tier.ts";
 import { ASSETS_PATH } from "../../src/proxy/uncounted-routes.ts";
-import { siteAssets } from "../../src/site/files.ts";
+import { siteAssets } from "../../src/site/site-files.ts";
 import { uncountedPaths } from "../http/addresses.ts";
 import { hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
-import { formerId, LISTED, marketClock, publishMarket } from "./market.ts";
+import { formerId, LISTED, marketClock, publishMarket } from "./page-market.ts";
 import { answersOf, figuresIn } from "./tier-answers.ts";
 import { open, PAGES, watchedContext } from "./visit.ts";
 

@@ -12,7 +12,7 @@ import { pointsOf } from "../../src/site/overview.js";
 import { openGatekeeper } from "../../src/state/open.ts";
 import { hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
-import { marketClock, publishMarket } from "./market.ts";
+import { marketClock, publishMarket } from "./page-market.ts";
 import { giveKey, keepKey, open, settled, watchedContext, type Watch } from "./visit.ts";
 
 const API = "/api/public/v1";

@@ -2,7 +2,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { MemoryStore } from "../store/memory-store.ts";
-import { mustPublish } from "../cli/market.ts";
+import { mustPublish } from "../cli/small-market.ts";
 import { hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
 import {
   eventually,

@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import type { TierName } from "../../src/market/tier.ts";
 import type { TestProxy } from "../http/fixture.ts";
-import { LISTED, SEGMENTS } from "./market.ts";
+import { LISTED, SEGMENTS } from "./page-market.ts";
 
 const API = "/api/public/v1";
 

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createState } from "../../src/state/open.ts";
 import { certificate } from "../http/certificate.ts";
 import { eventually } from "../http/fixture.ts";
-import { testWith } from "../http/tools.ts";
+import { testWith } from "../http/needed-tools.ts";
 import { BIN, serve, type Serving } from "../program/program.ts";
 
 let folder: string;

@@ -22,10 +22,10 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { DEMO_NOTICE } from "../../src/demo/notice.ts";
-import { catalogOf, quotesOf } from "../cli/market.ts";
+import { catalogOf, quotesOf } from "../cli/small-market.ts";
 import { inProcess } from "../cli/run.ts";
 import { programUnder, run } from "../guide/programs.ts";
-import { testWith } from "../http/tools.ts";
+import { testWith } from "../http/needed-tools.ts";
 import { chipboard, Serving, type Ran } from "../program/program.ts";
 
 const exec = promisify(execFile);

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { testWith } from "../http/tools.ts";
+import { testWith } from "../http/needed-tools.ts";
 import { chipboard, endWithUs, NOW, outputOf } from "../program/program.ts";
 
 vi.setConfig({ testTimeout: 300_000 });
@@ -195,7 +195,9 @@ test("the credit line of the samples is not the one of the prices that replace t
   writeFileSync(join(place, "quotes.csv"), quotesFor("2026-11-21T00Z"));
   runJob(place, NOW);
   const shown = await outputOf(["snapshots", "show", "--json"], { cwd: place });
-  expect(JSON.parse(shown)).toMatchObject({ manifest: { attribution: "Price levels published with chipboard" } });
+  expect(JSON.parse(shown)).toMatchObject({
+    manifest: { attribution: "Price levels published with chipboard" },
+  });
 });
 
 test("--json says where and what", async () => {

@@ -3,7 +3,7 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } fr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { catalogOf } from "../cli/market.ts";
+import { catalogOf } from "../cli/small-market.ts";
 import { chipboard, type Ran } from "../program/program.ts";
 
 /** A process that keeps a million rows needs more. */

@@ -10,9 +10,9 @@ import { afterAll, beforeAll, test } from "vitest";
 import type { Manifest } from "../../src/snapshot/manifest.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { codedPath, storedAs } from "../../src/store/paths.ts";
-import { catalogOf, mustPublish, quotesOf } from "../cli/market.ts";
+import { catalogOf, mustPublish, quotesOf } from "../cli/small-market.ts";
 import { changeHead, ENTRY } from "../cli/signed.ts";
-import { until } from "../cluster/fixture.ts";
+import { until } from "../cluster/cluster-fixture.ts";
 import { chipboard, outputOf, serve } from "../program/program.ts";
 
 const SIZE_BYTES = 3 * 1024 ** 3;

@@ -11,8 +11,8 @@ import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { PROGRAM } from "../../src/lib/version.ts";
-import { catalogOf, quotesOf } from "../cli/market.ts";
-import { MADE, PAGES } from "../docs/pages.ts";
+import { catalogOf, quotesOf } from "../cli/small-market.ts";
+import { MADE, PAGES } from "../docs/documents.ts";
 import { NOW, outputOf, serve } from "../program/program.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -55,7 +55,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const release = (name: string): Promise<unknown> => {
-  const script = join(folder, "copy/tools/release/release.ts");
+  const script = join(folder, "copy/tools/release/make-release.ts");
   return run(process.execPath, [script, join(folder, name)]);
 };
 

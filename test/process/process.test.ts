@@ -9,10 +9,10 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { verifySnapshots } from "../../src/desk/verify.ts";
 import { parseSession } from "../../src/market/session.ts";
 import { createState } from "../../src/state/open.ts";
-import { readHead } from "../store/log.ts";
+import { readHead } from "../store/log-entries.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import { catalogOf, quotesOf } from "../cli/market.ts";
-import { testWith } from "../http/tools.ts";
+import { catalogOf, quotesOf } from "../cli/small-market.ts";
+import { testWith } from "../http/needed-tools.ts";
 import { chipboard, NOW, serve } from "../program/program.ts";
 
 const BIN = join(import.meta.dirname, "../../bin/chipboard");

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import exceljs from "exceljs";
-import { catalogOf } from "../cli/market.ts";
+import { catalogOf } from "../cli/small-market.ts";
 import { inProcess } from "../cli/run.ts";
-import { testWith } from "../http/tools.ts";
+import { testWith } from "../http/needed-tools.ts";
 
 const SOURCE = 'Händler, "täglich" – ≈ 1 €';
 const ROWS = [

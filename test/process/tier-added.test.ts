@@ -6,7 +6,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { catalogOf, quotesOf } from "../cli/market.ts";
+import { catalogOf, quotesOf } from "../cli/small-market.ts";
 import { chipboard, outputOf, serve } from "../program/program.ts";
 
 const API = "/api/public/v1";

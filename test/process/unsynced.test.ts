@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { catalogOf, quotesOf } from "../cli/market.ts";
+import { catalogOf, quotesOf } from "../cli/small-market.ts";
 import { chipboard, outputOf, type Ran } from "../program/program.ts";
 
 const PRELOAD = join(import.meta.dirname, "unsynced.ts");

@@ -4,7 +4,7 @@
  */
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
-import { basketBody, parseBasketFile } from "../../src/render/basket.ts";
+import { basketBody, parseBasketFile } from "../../src/render/basket-file.ts";
 import { WEIGHTINGS } from "../../src/market/composite.ts";
 import type { Part } from "../../src/market/composite.ts";
 import { MemoryStore } from "../store/memory-store.ts";

@@ -8,7 +8,7 @@ import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PROGRAM } from "../../src/lib/version.ts";
-import { ASKED_AT, freeze } from "./release.ts";
+import { ASKED_AT, freeze } from "./frozen-release.ts";
 
 const folder = join(import.meta.dirname, PROGRAM.version);
 if (existsSync(folder)) throw new Error(`${folder} is there, and is never written again`);

@@ -16,9 +16,9 @@ import { inProcess } from "../cli/run.ts";
 import { PythonClient } from "../guide/python-client.ts";
 import { programUnder, run } from "../guide/programs.ts";
 import { startTestProxy, TestClock, type TestProxy } from "../http/fixture.ts";
-import { testWith } from "../http/tools.ts";
+import { testWith } from "../http/needed-tools.ts";
 import { TIERS, type TierName } from "../../src/market/tier.ts";
-import { answerTo, ASKED_AT, FILES, freeze, releases, type Answer } from "./release.ts";
+import { answerTo, ASKED_AT, FILES, freeze, releases, type Answer } from "./frozen-release.ts";
 
 const API = "/api/public/v1";
 const HEAD = "2026-11-21T00Z/r1";

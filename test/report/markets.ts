@@ -1,7 +1,7 @@
 /** Markets, and the report of a market. */
 import { parseSession, type Session } from "../../src/market/session.ts";
 import type { Market } from "../../src/market/view.ts";
-import { indicesWithSeries } from "../../src/render/indices.ts";
+import { indicesWithSeries } from "../../src/render/index-files.ts";
 import { renderReport, type ReportInput } from "../../src/render/report/page.ts";
 import { HEAD, listing, marketOf, VARIED, type Listing } from "../unit/market-fixture.ts";
 

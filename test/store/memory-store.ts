@@ -1,5 +1,5 @@
 import { byteStream } from "../../src/store/byte-stream.ts";
-import { requireKey } from "../../src/store/keys.ts";
+import { requireKey } from "../../src/store/object-keys.ts";
 import {
   tooLarge,
   type ObjectPart,

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { TIERS } from "../../src/market/tier.ts";
 import { recordsOf } from "../../src/market/view.ts";
 import { COLUMNS } from "../../src/render/columns.ts";
-import { renderCsv } from "../../src/render/csv.ts";
+import { renderCsv } from "../../src/render/board-csv.ts";
 import { HEAD, VARIED, listing, viewOf, type Listing } from "./market-fixture.ts";
 
 /** The export.csv in test/golden spells it out. */

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { parse } from "csv-parse/sync";
 import { describe, expect, it } from "vitest";
-import { demoCatalogPath, readDemoContracts, readDemoEvents } from "../../src/demo/catalog.ts";
+import { demoCatalogPath, readDemoContracts, readDemoEvents } from "../../src/demo/demo-catalog.ts";
 import { DEMO_NOTICE, isOfDemo } from "../../src/demo/notice.ts";
 import { publishDemo } from "../../src/demo/publish-demo.ts";
 import { readCatalog } from "../../src/feed/catalog.ts";

@@ -1,6 +1,12 @@
 import { fc, test as propertyTest } from "@fast-check/vitest";
 import { describe, expect, test } from "vitest";
-import { createKey, keyIdOf, looksLikeKey, requireKeyId, toBase62 } from "../../src/state/keys.ts";
+import {
+  createKey,
+  keyIdOf,
+  looksLikeKey,
+  requireKeyId,
+  toBase62,
+} from "../../src/state/api-keys.ts";
 
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const fromBase62 = (text: string): bigint =>

@@ -7,7 +7,7 @@ import {
   rowsOf,
   type Page,
   type Rows,
-} from "../../src/proxy/answers/publications/list.ts";
+} from "../../src/proxy/answers/publications/publication-list.ts";
 import { parseQuery } from "../../src/proxy/query.ts";
 import { publishOf } from "./publications.ts";
 

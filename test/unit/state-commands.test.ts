@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { looksLikeKey } from "../../src/state/keys.ts";
-import { accountsCommand } from "../../src/commands/accounts.ts";
-import { keysCommand } from "../../src/commands/keys.ts";
-import { usageCommand } from "../../src/commands/usage.ts";
+import { looksLikeKey } from "../../src/state/api-keys.ts";
+import { accountsCommand } from "../../src/commands/accounts-command.ts";
+import { keysCommand } from "../../src/commands/keys-command.ts";
+import { usageCommand } from "../../src/commands/usage-command.ts";
 import { tableLines } from "../../src/lib/terminal.ts";
 
 let folder: string;

@@ -1,7 +1,7 @@
 /** Text and addresses in a workbook: readers get them unchanged, and never as a formula. */
 import exceljs from "exceljs";
 import { describe, expect, it } from "vitest";
-import { cellText, linkTarget } from "../../src/render/workbook/text.ts";
+import { cellText, linkTarget } from "../../src/render/workbook/cell-text.ts";
 import { HEAD, listing, viewOf, type Listing } from "./market-fixture.ts";
 import { cellOf, read, sheetOf } from "./workbook-sheets.ts";
 

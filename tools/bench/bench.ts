@@ -7,12 +7,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { benchBasket } from "./basket.ts";
+import { benchBasket } from "./bench-basket.ts";
 import { benchConditional, benchHistory } from "./conditional.ts";
-import { benchKeys } from "./keys.ts";
+import { benchKeys } from "./bench-keys.ts";
 import { benchMemory } from "./memory.ts";
 import { readOptions, type Options, type Part } from "./options.ts";
-import { benchPublish } from "./publish.ts";
+import { benchPublish } from "./bench-publish.ts";
 import {
   markdown,
   NO_FIGURES,
@@ -21,13 +21,13 @@ import {
   type Section,
   type Target,
 } from "./section.ts";
-import { benchLog } from "./log.ts";
-import { benchSelection } from "./selection.ts";
+import { benchLog } from "./bench-log.ts";
+import { benchSelection } from "./bench-selection.ts";
 import { benchStart } from "./start.ts";
-import { benchSigning } from "./signing.ts";
+import { benchSigning } from "./bench-signing.ts";
 import { benchServing } from "./serving.ts";
 import { benchSwitch } from "./switching.ts";
-import { benchVintages } from "./vintages.ts";
+import { benchVintages } from "./bench-vintages.ts";
 import { requireLoad } from "./wrk.ts";
 
 const BENCHES: { readonly [P in Part]: (options: BenchOptions) => Promise<Section> } = {

@@ -4,14 +4,14 @@
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { rawGet, requireSame, type Answer, type Fields } from "./answer.ts";
-import { contractId } from "./market.ts";
+import { rawGet, requireSame, type Answer, type Fields } from "./raw-answer.ts";
+import { contractId } from "./bench-market.ts";
 import { startPeer } from "./peer.ts";
 import { Race, raceColumns, type Runner } from "./race.ts";
 import { writeRecipe } from "./recipe.ts";
 import { atLeast, type BenchOptions, type Section } from "./section.ts";
-import { Servers } from "./server.ts";
-import { BOARD_PATH, callsCharged, fieldsOf, prepareService, startProxy } from "./service.ts";
+import { Servers } from "./server-process.ts";
+import { BOARD_PATH, callsCharged, fieldsOf, prepareService, startProxy } from "./bench-service.ts";
 
 export async function benchConditional(options: BenchOptions): Promise<Section> {
   const title = "Not modified";

@@ -5,7 +5,7 @@
  * LiveLoaded describes as JSON. The first WARM_UP_MS do not count.
  */
 import { Agent, get } from "node:http";
-import { fieldsOf } from "./service.ts";
+import { fieldsOf } from "./bench-service.ts";
 import { percentile } from "./section.ts";
 
 /** The results; latencies and delays in milliseconds. */

@@ -4,7 +4,7 @@
  */
 import { run } from "../../src/main.ts";
 import { sent } from "./sent.ts";
-import { residentMb } from "./server.ts";
+import { residentMb } from "./server-process.ts";
 
 process.exitCode = await run([process.execPath, "chipboard", ...process.argv.slice(2)]);
 const { userCPUTime, systemCPUTime } = process.resourceUsage();

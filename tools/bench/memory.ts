@@ -4,11 +4,11 @@
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { basketPath } from "./basket.ts";
-import { contractId } from "./market.ts";
+import { basketPath } from "./bench-basket.ts";
+import { contractId } from "./bench-market.ts";
 import type { BenchOptions, Section } from "./section.ts";
-import { DEPLOYED, residentMb, Servers } from "./server.ts";
-import { BOARD_PATH, CONTRACTS, fieldsOf, prepareService, startProxy } from "./service.ts";
+import { DEPLOYED, residentMb, Servers } from "./server-process.ts";
+import { BOARD_PATH, CONTRACTS, fieldsOf, prepareService, startProxy } from "./bench-service.ts";
 import { sendLoad } from "./wrk.ts";
 
 const MB_MAX = 200;

@@ -1,7 +1,7 @@
 /** Fills a registry with a million keys, with the registry's own records and tables. */
 import { randomBytes } from "node:crypto";
 import { closeSync, openSync, writeSync } from "node:fs";
-import { createKey, keyIdOf, keySha256 } from "../../src/state/keys.ts";
+import { createKey, keyIdOf, keySha256 } from "../../src/state/api-keys.ts";
 import {
   accountItem,
   keyIdItem,
@@ -11,7 +11,7 @@ import {
 } from "../../src/state/accounts.ts";
 import type { Item } from "../../src/state/driver.ts";
 import { withDriver } from "../../src/state/open.ts";
-import { NOW } from "./service.ts";
+import { NOW } from "./bench-service.ts";
 
 const WRITTEN_AT_ONCE = 20_000;
 

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { BODY_FILE, readRecipe } from "./recipe.ts";
-import { startServer, type Server } from "./server.ts";
+import { startServer, type Server } from "./server-process.ts";
 
 const NGINX = "/usr/sbin/nginx";
 const MODULES = "/usr/lib/nginx/modules";

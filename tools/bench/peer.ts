@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { startServer, type Server } from "./server.ts";
+import { startServer, type Server } from "./server-process.ts";
 
 const HERE = import.meta.dirname;
 

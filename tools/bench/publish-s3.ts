@@ -5,7 +5,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { createClock } from "../../src/lib/clock.ts";
-import { readDemoContracts } from "../../src/demo/catalog.ts";
+import { readDemoContracts } from "../../src/demo/demo-catalog.ts";
 import { publishDemo } from "../../src/demo/publish-demo.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { testService } from "../../test/services/services.ts";

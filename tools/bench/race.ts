@@ -3,7 +3,7 @@
  * machine affects all of them. Each round gives ratios; the result is the median of all rounds.
  */
 import { median, type BenchOptions } from "./section.ts";
-import type { Server } from "./server.ts";
+import type { Server } from "./server-process.ts";
 import { SlicedLoad, type SlicedLoaded } from "./sliced-load.ts";
 import { CONNECTIONS, sendLoad, type Load, type Loaded } from "./wrk.ts";
 

@@ -8,7 +8,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { repeatable, type Answer } from "./answer.ts";
+import { repeatable, type Answer } from "./raw-answer.ts";
 
 export const BODY_FILE = "prices.json";
 

@@ -5,13 +5,13 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { rawGet, requireSame, type Answer } from "./answer.ts";
+import { rawGet, requireSame, type Answer } from "./raw-answer.ts";
 import { missingNginx, startNginx } from "./nginx.ts";
 import { BUN, installPeers, startPeer } from "./peer.ts";
 import { Race, raceColumns, type Runner } from "./race.ts";
 import { writeRecipe } from "./recipe.ts";
 import { atLeast, type BenchOptions, type Section } from "./section.ts";
-import { Servers, type Server } from "./server.ts";
+import { Servers, type Server } from "./server-process.ts";
 import {
   BOARD_PATH,
   callsCharged,
@@ -19,7 +19,7 @@ import {
   fieldsOf,
   prepareService,
   startProxy,
-} from "./service.ts";
+} from "./bench-service.ts";
 
 const LOGGING = "chipboard --log-requests all";
 const ON_BUN = "chipboard on Bun";

@@ -5,15 +5,15 @@
 import { randomUUID } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { copyStore } from "../../src/desk/copy.ts";
+import { copyStore } from "../../src/desk/copy-store.ts";
 import { logLength } from "../../src/snapshot/log/walk.ts";
 import type { LogKeys } from "../../src/snapshot/log/sign.ts";
 import { newKeyPair, parseSigningKey } from "../../src/snapshot/signing-key.ts";
 import { MemoryStore } from "../../test/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { openStore } from "../../src/store/open-store.ts";
-import { FIRST_SESSION, writeMarket, type MarketFiles } from "./market.ts";
-import { CONTRACTS } from "./service.ts";
+import { FIRST_SESSION, writeMarket, type MarketFiles } from "./bench-market.ts";
+import { CONTRACTS } from "./bench-service.ts";
 import { appendRollbacks, publishQuotes } from "./vintage-store.ts";
 
 /** 5,000 entries fit into the session. */

@@ -13,7 +13,7 @@ import { sessionKey } from "../../src/market/session.ts";
 import { run } from "../../src/main.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { testService } from "../../test/services/services.ts";
-import { instantIn, writeMarket, type MarketFiles } from "./market.ts";
+import { instantIn, writeMarket, type MarketFiles } from "./bench-market.ts";
 import { sent } from "./sent.ts";
 
 const CONTRACTS = [110, 1_200];

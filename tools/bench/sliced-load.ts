@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import { endWithUs } from "../../test/program/program.ts";
-import { cpuSeconds } from "./server.ts";
+import { cpuSeconds } from "./server-process.ts";
 import { CONNECTIONS, readSummary, startLoad, type Load, type Loaded } from "./wrk.ts";
 
 /** Time for the connections to open, and to read a file of a million lines before. */

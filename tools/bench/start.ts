@@ -4,8 +4,8 @@
  */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
-import { FIRST_SESSION, instantIn, writeMarket } from "./market.ts";
-import { publishSession } from "./publish.ts";
+import { FIRST_SESSION, instantIn, writeMarket } from "./bench-market.ts";
+import { publishSession } from "./bench-publish.ts";
 import { median, type BenchOptions, type Section } from "./section.ts";
 
 const BIN = join(import.meta.dirname, "../../bin/chipboard.js");

@@ -20,8 +20,8 @@ import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { endWithUs } from "../../test/program/program.ts";
 import { median, percentile, type BenchOptions, type Section } from "./section.ts";
-import { LOAD_CORE, Servers } from "./server.ts";
-import { BOARD_PATH, prepareService, startProxy } from "./service.ts";
+import { LOAD_CORE, Servers } from "./server-process.ts";
+import { BOARD_PATH, prepareService, startProxy } from "./bench-service.ts";
 
 const CLIENT = new URL("switching-client.ts", import.meta.url).pathname;
 const SWITCHES_A_ROUND = 2;

@@ -9,10 +9,10 @@ import { readFileSync } from "node:fs";
 import { Agent, get, type IncomingMessage } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { seedOf, uniformAt } from "../../src/demo/random.ts";
-import { basketPath } from "./basket.ts";
-import { contractId } from "./market.ts";
+import { basketPath } from "./bench-basket.ts";
+import { contractId } from "./bench-market.ts";
 import { percentile } from "./section.ts";
-import { CONTRACTS, fieldsOf } from "./service.ts";
+import { CONTRACTS, fieldsOf } from "./bench-service.ts";
 
 /** The results. */
 export interface VintageLoaded {

@@ -12,13 +12,13 @@ import { publish } from "../../src/publish/publish.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
 import { appendPublication } from "../../src/snapshot/log/append.ts";
 import { mustRead, readLogEnd } from "../../src/snapshot/log/walk.ts";
-import { ANY_TIME, readPublications } from "../../test/store/log.ts";
+import { ANY_TIME, readPublications } from "../../test/store/log-entries.ts";
 import { NO_KEYS, type LogKeys } from "../../src/snapshot/log/sign.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import type { Session } from "../../src/market/session.ts";
-import { FIRST_SESSION, instantIn, writeMarket, type MarketFiles } from "./market.ts";
-import { CONTRACTS } from "./service.ts";
+import { FIRST_SESSION, instantIn, writeMarket, type MarketFiles } from "./bench-market.ts";
+import { CONTRACTS } from "./bench-service.ts";
 
 export const SNAPSHOTS = 40;
 export const ENTRIES = 2_000;

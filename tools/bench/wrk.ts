@@ -4,8 +4,8 @@ import { existsSync } from "node:fs";
 import { cpus } from "node:os";
 import type { Readable } from "node:stream";
 import { promisify } from "node:util";
-import type { Fields } from "./answer.ts";
-import { LOAD_CORE } from "./server.ts";
+import type { Fields } from "./raw-answer.ts";
+import { LOAD_CORE } from "./server-process.ts";
 
 export const CONNECTIONS = 64;
 

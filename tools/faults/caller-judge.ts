@@ -6,7 +6,7 @@ import { parseSession, type Session } from "../../src/market/session.ts";
 import type { TierName } from "../../src/market/tier.ts";
 import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from "../../src/proxy/problems.ts";
 import { ASSETS_PATH } from "../../src/proxy/uncounted-routes.ts";
-import { siteAssets } from "../../src/site/files.ts";
+import { siteAssets } from "../../src/site/site-files.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { parseManifest } from "../../src/snapshot/manifest.ts";
 import { FILES, snapshotFileKey } from "../../src/store/paths.ts";

@@ -1,6 +1,6 @@
 /** Keys as callers send them: valid, mistyped, cut off, doubled, in unusual headers. */
 import fc from "fast-check";
-import { createKey } from "../../src/state/keys.ts";
+import { createKey } from "../../src/state/api-keys.ts";
 import type { TierName } from "../../src/market/tier.ts";
 import type { Account } from "./caller-service.ts";
 

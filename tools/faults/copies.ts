@@ -12,7 +12,7 @@ import { logLength } from "../../src/snapshot/log/walk.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
-import { at, catalogOf, mustPublish, quotesOf } from "../../test/cli/market.ts";
+import { at, catalogOf, mustPublish, quotesOf } from "../../test/cli/small-market.ts";
 import { start } from "../../test/program/program.ts";
 import { requireVerified, wholeHead } from "./crash-head.ts";
 import { withS3 } from "./crash-places.ts";

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { gunzipSync } from "node:zlib";
 import { verifySnapshots } from "../../src/desk/verify.ts";
 import { type Publication } from "../../src/snapshot/log/entry.ts";
-import { readPublications } from "../../test/store/log.ts";
+import { readPublications } from "../../test/store/log-entries.ts";
 import { requireSigned as requireSignedEntry } from "../../src/snapshot/log/sign.ts";
 import { readLog } from "../../src/snapshot/log/walk.ts";
 import type { VerifyKey } from "../../src/snapshot/signing-key.ts";

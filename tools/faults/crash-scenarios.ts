@@ -1,14 +1,14 @@
 /** The commands that faults strike, all with keys, and what must hold afterwards. */
-import { copyStore } from "../../src/desk/copy.ts";
+import { copyStore } from "../../src/desk/copy-store.ts";
 import { prune } from "../../src/desk/prune.ts";
 import { repairSnapshots } from "../../src/desk/repair.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { sessionStartMs } from "../../src/market/session.ts";
-import { ANY_TIME } from "../../test/store/log.ts";
+import { ANY_TIME } from "../../test/store/log-entries.ts";
 import { MemoryStore } from "../../test/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { parsePublicationKey } from "../../src/store/paths.ts";
-import { at, catalogOf, mustPublish, quotesOf } from "../../test/cli/market.ts";
+import { at, catalogOf, mustPublish, quotesOf } from "../../test/cli/small-market.ts";
 import { STRICT } from "../../test/golden/golden-key.ts";
 import { InterceptedStore } from "../../test/faults/crash-store.ts";
 

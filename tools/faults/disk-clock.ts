@@ -7,7 +7,7 @@ import { USUAL_LIMITS } from "../../src/feed/finding.ts";
 import { RefusedError } from "../../src/lib/errors.ts";
 import { prune } from "../../src/desk/prune.ts";
 import { sessionAt, sessionKey, sessionStartMs } from "../../src/market/session.ts";
-import { readEntries, readPublications } from "../../test/store/log.ts";
+import { readEntries, readPublications } from "../../test/store/log-entries.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { MemoryStore } from "../../test/store/memory-store.ts";
 import { wholeHead } from "./crash-head.ts";

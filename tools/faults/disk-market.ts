@@ -5,7 +5,7 @@ import type { Source } from "../../src/feed/source.ts";
 import { parseSession, sessionStartMs, type Session } from "../../src/market/session.ts";
 import { publish } from "../../src/publish/publish.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
-import { catalogOf, quotesOf } from "../../test/cli/market.ts";
+import { catalogOf, quotesOf } from "../../test/cli/small-market.ts";
 import type { Ran } from "../../test/program/program.ts";
 import { requireVerified, wholeHead } from "./crash-head.ts";
 

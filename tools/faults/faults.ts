@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { callerFaults } from "./callers.ts";
+import { callerFaults } from "./hostile-callers.ts";
 import { copyFaults } from "./copies.ts";
 import { crashFaults } from "./crashes.ts";
 import { diskFaults } from "./disks.ts";

@@ -5,7 +5,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { Complaints } from "../../src/feed/complaints.ts";
 import { sourceOf } from "../../src/feed/source.ts";
-import { readText } from "../../src/feed/text.ts";
+import { readText } from "../../src/feed/text-reader.ts";
 import { InputError } from "../../src/lib/errors.ts";
 import { Tally, type FaultOptions, type FaultRow } from "./fault.ts";
 import { FeedRandom } from "./feed-random.ts";

@@ -15,8 +15,8 @@ import { NO_KEYS } from "../../src/snapshot/log/sign.ts";
 import { readLogEnd } from "../../src/snapshot/log/walk.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
-import { ANY_TIME, EMPTY_PRUNE } from "../../test/store/log.ts";
-import { catalogOf, quotesOf } from "../../test/cli/market.ts";
+import { ANY_TIME, EMPTY_PRUNE } from "../../test/store/log-entries.ts";
+import { catalogOf, quotesOf } from "../../test/cli/small-market.ts";
 import { STRICT } from "../../test/golden/golden-key.ts";
 
 /** What an actor reports when it has ended. */

@@ -4,7 +4,7 @@ import { uniformAt } from "../../src/demo/random.ts";
 import { createClock, DAY_MS } from "../../src/lib/clock.ts";
 import { sessionStartMs } from "../../src/market/session.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
-import { at as sessionOf } from "../../test/cli/market.ts";
+import { at as sessionOf } from "../../test/cli/small-market.ts";
 import { requireSigned, requireVerified, wholeHead } from "./crash-head.ts";
 import type { Place } from "./crash-places.ts";
 import { InterceptedStore } from "../../test/faults/crash-store.ts";

@@ -2,7 +2,7 @@
 import { sessionStartMs } from "../../src/market/session.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { publicationKey, snapshotFileKey, FILES } from "../../src/store/paths.ts";
-import { at } from "../../test/cli/market.ts";
+import { at } from "../../test/cli/small-market.ts";
 import { publisher, roller, type Report } from "./race-actors.ts";
 import { InterceptedStore } from "../../test/faults/crash-store.ts";
 

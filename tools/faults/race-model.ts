@@ -1,6 +1,6 @@
 /** Checks after every write what is promised while publishers, rollbacks and prunes race. */
 import { isPublication, type Publication } from "../../src/snapshot/log/entry.ts";
-import { readEntries, readEntry, readPublications } from "../../test/store/log.ts";
+import { readEntries, readEntry, readPublications } from "../../test/store/log-entries.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { parsePublicationKey, snapshotFolder, snapshotText } from "../../src/store/paths.ts";
 import { wholeSnapshot } from "./crash-head.ts";

@@ -9,7 +9,7 @@ import { parseSession, type Session } from "../../src/market/session.ts";
 import { API } from "../../src/proxy/routes.ts";
 import { CONNECTION_LIMITS, type ConnectionLimits } from "../../src/proxy/http/server.ts";
 import { FILES, snapshotFileKey } from "../../src/store/paths.ts";
-import { settled } from "../bench/server.ts";
+import { settled } from "../bench/server-process.ts";
 import { serve, Serving } from "../../test/program/program.ts";
 import { plainFile } from "../../test/store/stored-file.ts";
 import { Callers } from "./caller-load.ts";

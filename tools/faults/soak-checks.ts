@@ -2,7 +2,7 @@
 import { verifySnapshots } from "../../src/desk/verify.ts";
 import { sessionUtc } from "../../src/market/session.ts";
 import { type Publication } from "../../src/snapshot/log/entry.ts";
-import { readPublications } from "../../test/store/log.ts";
+import { readPublications } from "../../test/store/log-entries.ts";
 import { snapshotText } from "../../src/store/paths.ts";
 import {
   isWithinDepth,

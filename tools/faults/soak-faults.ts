@@ -11,7 +11,7 @@ import {
   snapshotFileKey,
   snapshotText,
 } from "../../src/store/paths.ts";
-import { append } from "../../test/store/log.ts";
+import { append } from "../../test/store/log-entries.ts";
 import { same } from "./soak-answers.ts";
 import { checkLog, checkMarket, checkProxies } from "./soak-checks.ts";
 import type { Ran } from "../../test/program/program.ts";

@@ -15,7 +15,7 @@
  * for its tier; and the count of each caller is the number of its answers.
  */
 import { parseSession, type Session } from "../../src/market/session.ts";
-import { readPublications } from "../../test/store/log.ts";
+import { readPublications } from "../../test/store/log-entries.ts";
 import { Tally, type FaultRow, type Faults } from "./fault.ts";
 import { checkLife } from "./soak-checks.ts";
 import { allSay, FAULTS, PUBLISHING, type SoakFault } from "./soak-faults.ts";

@@ -1,6 +1,6 @@
 /** Many connections, each with a header that is never completed. */
 import { setTimeout as delay } from "node:timers/promises";
-import { residentMb } from "../bench/server.ts";
+import { residentMb } from "../bench/server-process.ts";
 import { Visitor } from "../../test/http/crowd.ts";
 import type { Serving } from "../../test/program/program.ts";
 import { Tally, type FaultOptions, type FaultRow } from "./fault.ts";

@@ -15,10 +15,10 @@ import {
   type Reply,
   type Unmade,
 } from "./answer.ts";
-import { pricedBasket, readBasket, type BasketQuery } from "./basket.ts";
-import type { Service } from "./pages/pages.ts";
+import { pricedBasket, readBasket, type BasketQuery } from "./priced-basket.ts";
+import type { Service } from "./pages/page-frame.ts";
 import { didYouMean } from "./near-ids.ts";
-import type { Logger } from "../ops/log.ts";
+import type { Logger } from "../ops/request-log.ts";
 import { VINTAGE } from "../parameters.ts";
 import { busy, deny, notInSnapshot, pruned, type Denial } from "../problems.ts";
 import { faultsDenial, nameFaults, namesAny, type Fault, type Query } from "../query.ts";

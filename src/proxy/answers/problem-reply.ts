@@ -1,5 +1,5 @@
 /** Problems as HTTP: the document for programs, and a page for a browser. Also the answer to OPTIONS. */
-import { filled, siteFile } from "../../site/files.ts";
+import { filled, siteFile } from "../../site/site-files.ts";
 import { escaped } from "../../site/text.js";
 import { PROBLEM_MEDIA_TYPE, problemBody, PROBLEMS, type Denial } from "../problems.ts";
 import { shownText } from "../query.ts";
@@ -8,7 +8,7 @@ import { parseWeights } from "../serve/intent.ts";
 import { PAGES } from "../uncounted-routes.ts";
 import { uncached, type Asked, type Reply } from "./answer.ts";
 import { HTML_TYPE } from "../../store/media-types.ts";
-import { asSent, framed, GUARDED, hrefOf, rootOf, type Service } from "./pages/pages.ts";
+import { asSent, framed, GUARDED, hrefOf, rootOf, type Service } from "./pages/page-frame.ts";
 
 /** The methods that every address accepts. */
 export const ALLOWED_METHODS = "GET, HEAD, OPTIONS";

@@ -22,7 +22,7 @@ import {
 import { overdueSessions } from "../serve/freshness.ts";
 import { prefersGzip } from "../serve/intent.ts";
 import type { Forms } from "../serve/entity.ts";
-import type { PreparedFile } from "../serve/file.ts";
+import type { PreparedFile } from "../serve/served-file.ts";
 import { QUICK_BYTES_MAX } from "../serve/stream.ts";
 import type { ServedSnapshot } from "../serve/load.ts";
 import type { LogReader } from "../serve/log-reader.ts";

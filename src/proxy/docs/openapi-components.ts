@@ -3,10 +3,10 @@
  * proxy gave (examples.json).
  */
 import { z } from "zod";
-import { contractRecord } from "../../render/schemas.ts";
+import { contractRecord } from "../../render/payload-schemas.ts";
 import { PROBLEMS, type ProblemCode } from "../problems.ts";
 import { DATA_ROUTES } from "../routes.ts";
-import { problem } from "../schemas.ts";
+import { problem } from "../answer-schemas.ts";
 import { UNCOUNTED_ROUTES } from "../uncounted-routes.ts";
 import examples from "./examples.json" with { type: "json" };
 

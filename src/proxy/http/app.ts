@@ -20,7 +20,7 @@ import {
   type Caller,
 } from "./caller.ts";
 import { dataAnswers, type DataSources } from "../answers/data.ts";
-import { fits, isLink, targetOf, tokenIn } from "../answers/links.ts";
+import { fits, isLink, targetOf, tokenIn } from "../answers/link-target.ts";
 import { shortened } from "./client-address.ts";
 import { exchangeFor, hostFault, whenSent, type Exchange } from "./exchange.ts";
 import type { ProxyMetrics } from "../ops/metrics.ts";

@@ -16,7 +16,7 @@ import type { ObjectStore } from "../../store/object-store.ts";
 import { FILES, snapshotText } from "../../store/paths.ts";
 import { BUSY, notInSnapshot, type Denial } from "../problems.ts";
 import type { OpenBody } from "./stream.ts";
-import { PreparedFile, type Source } from "./file.ts";
+import { PreparedFile, type Source } from "./served-file.ts";
 import {
   catalogIn,
   descriptionOf,

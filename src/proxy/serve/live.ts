@@ -22,7 +22,7 @@ import { isPublication, type Publication } from "../../snapshot/log/entry.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
 import { loadSnapshot, type LoadedSnapshot, type LoadOptions } from "./load.ts";
 import type { LogReader } from "./log-reader.ts";
-import type { Logger } from "../ops/log.ts";
+import type { Logger } from "../ops/request-log.ts";
 
 const RETRY_MAX_MS = 60_000;
 /** The start waits this long for a store that is silent or slow. */

@@ -14,7 +14,7 @@ import { NO_QUEUE, type Place } from "../../lib/turns.ts";
 import { parseSession, sessionStartMs, type Session } from "../../market/session.ts";
 import type { Contract } from "../../market/contract.ts";
 import { TIER_NAMES, type Tier, type TierName } from "../../market/tier.ts";
-import { parseBasketFile, type BasketFile } from "../../render/basket.ts";
+import { parseBasketFile, type BasketFile } from "../../render/basket-file.ts";
 import { parseCatalog } from "../../snapshot/catalog-file.ts";
 import type { FileEntry, Manifest } from "../../snapshot/manifest.ts";
 import type { Publication } from "../../snapshot/log/entry.ts";
@@ -29,7 +29,7 @@ import type { ObjectPart, ObjectStore } from "../../store/object-store.ts";
 import { FILES, snapshotText, type SnapshotName } from "../../store/paths.ts";
 import { inflatedOnce, inflating, streamOf, verified, type OpenStream } from "./stream.ts";
 import { notInSnapshot, type Denial } from "../problems.ts";
-import { PreparedFile, type FileDescription, type Source } from "./file.ts";
+import { PreparedFile, type FileDescription, type Source } from "./served-file.ts";
 import type { Forms } from "./entity.ts";
 import type { SnapshotStamp } from "./freshness.ts";
 

@@ -3,7 +3,7 @@ import { jsonText } from "../../lib/json.ts";
 import { INDEX_BASE_LEVEL } from "../../market/composite.ts";
 import { chainedCloses } from "../../market/chained.ts";
 import { dateText } from "../../market/session.ts";
-import { listedIndex, type PricedIndex } from "../indices.ts";
+import { listedIndex, type PricedIndex } from "../index-files.ts";
 import { chartHtml } from "../../site/chart.js";
 import { scrolling, section } from "../../site/html.js";
 import { indicesTable } from "../../site/indices-table.js";

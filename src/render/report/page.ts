@@ -15,7 +15,7 @@ import { FULLEST } from "../../market/tier.ts";
 import type { Judgement } from "../../snapshot/judgement.ts";
 import { countsOf, recordsOf, tierView, type Market, type TierView } from "../../market/view.ts";
 import { FILES } from "../../store/paths.ts";
-import { priceIndices, type IndexWithSeries, type PricedIndex } from "../indices.ts";
+import { priceIndices, type IndexWithSeries, type PricedIndex } from "../index-files.ts";
 import { boardSection } from "./board.ts";
 import {
   breaksSection,

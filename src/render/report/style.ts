@@ -1,5 +1,5 @@
 /** Style sheet and script of the report: one text each, out of the files that the pages load. */
-import { siteFile } from "../../site/files.ts";
+import { siteFile } from "../../site/site-files.ts";
 
 /** The whole style sheet: what all pages have, charts, and what only the report has. */
 export const REPORT_STYLE = ["style.css", "chart.css", "report.css"]

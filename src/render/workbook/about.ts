@@ -5,7 +5,7 @@ import { sessionUtc } from "../../market/session.ts";
 import type { TierView } from "../../market/view.ts";
 import { WORKBOOK_COLUMNS } from "../columns.ts";
 import { HEADER_FONT } from "./font.ts";
-import { cellText } from "./text.ts";
+import { cellText } from "./cell-text.ts";
 
 const BASIS_MEANINGS: { readonly [B in BoardBasis]: string } = {
   reported: "The source reports the level for the session.",

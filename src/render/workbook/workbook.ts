@@ -13,7 +13,7 @@ import type { BoardRecord, TierView } from "../../market/view.ts";
 import { SHEET_NAMES, WORKBOOK_COLUMNS, type Column } from "../columns.ts";
 import { addAboutSheet } from "./about.ts";
 import { FONT, HEADER_FONT } from "./font.ts";
-import { cellText, linkTarget, shownWidth } from "./text.ts";
+import { cellText, linkTarget, shownWidth } from "./cell-text.ts";
 
 /** Excel's limit on links in one sheet. Further addresses stay plain text. */
 const MAX_LINKS_PER_SHEET = 65_530;

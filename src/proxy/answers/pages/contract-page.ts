@@ -3,13 +3,13 @@ import { indexIdsOf } from "../../../market/indices.ts";
 import { KEYLESS } from "../../../market/tier.ts";
 import type { Contract } from "../../../market/contract.ts";
 import type { Board } from "../../../site/board.js";
-import { filled, siteFile } from "../../../site/files.ts";
+import { filled, siteFile } from "../../../site/site-files.ts";
 import { detailsHtml, levelHtml, othersHtml, type ContractBody } from "../../../site/record.js";
 import { escaped, foreign } from "../../../site/text.js";
 import { DATA_ROUTES } from "../../routes.ts";
 import { PAGES } from "../../uncounted-routes.ts";
 import { historyDepths } from "./index-pages.ts";
-import { framed, type PageSource } from "./pages.ts";
+import { framed, type PageSource } from "./page-frame.ts";
 
 type Named = Pick<Contract, "id" | "name" | "ticker" | "segment">;
 

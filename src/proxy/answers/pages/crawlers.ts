@@ -5,9 +5,9 @@ import type { Board } from "../../../site/board.js";
 import { FILES } from "../../../store/paths.ts";
 import { DATA_ROUTES } from "../../routes.ts";
 import { PAGES, type Page } from "../../uncounted-routes.ts";
-import { xmlText } from "../publications/feed.ts";
+import { xmlText } from "../publications/atom-feed.ts";
 import type { LoadedSnapshot } from "../../serve/load.ts";
-import { fileAt, type PageSource } from "./pages.ts";
+import { fileAt, type PageSource } from "./page-frame.ts";
 
 /** `/robots.txt`. `origin` is the address of the service. */
 export const robots = (origin: string): PageSource =>

@@ -9,7 +9,7 @@ import {
   type IndexBody,
   type OneIndex,
 } from "../../../site/contributions.js";
-import { filled, siteFile } from "../../../site/files.ts";
+import { filled, siteFile } from "../../../site/site-files.ts";
 import { indicesTable, type ListedIndex } from "../../../site/indices-table.js";
 import { basketUrl } from "../../../site/requests.js";
 import { escaped, foreign, withDecimals } from "../../../site/text.js";
@@ -17,8 +17,8 @@ import { historyText } from "../../docs/tier-words.ts";
 import { PAGES } from "../../uncounted-routes.ts";
 import { exampleOf } from "./answers.ts";
 import type { PlanTerms } from "../plan-terms.ts";
-import { framed, type PageSource } from "./pages.ts";
-import { priceHtml } from "./plans.ts";
+import { framed, type PageSource } from "./page-frame.ts";
+import { priceHtml } from "./plans-page.ts";
 
 /** `90 days with starter, 5 years with pro`. */
 export const historyDepths = (): string =>

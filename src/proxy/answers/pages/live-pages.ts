@@ -7,7 +7,7 @@ import { NO_QUEUE } from "../../../lib/turns.ts";
 import { limitsOf, USUAL_LIMITS } from "../../../feed/finding.ts";
 import { FILES } from "../../../store/paths.ts";
 import { boardTable, coverageLine, sessionLine, type Board } from "../../../site/board.js";
-import { filled, siteFile } from "../../../site/files.ts";
+import { filled, siteFile } from "../../../site/site-files.ts";
 import { movesHtml } from "../../../site/overview.js";
 import type { ContractBody } from "../../../site/record.js";
 import { escaped } from "../../../site/text.js";
@@ -25,8 +25,8 @@ import { PAGES } from "../../uncounted-routes.ts";
 import { withNames } from "./answers.ts";
 import { contractPage, lockedPage } from "./contract-page.ts";
 import { datasetOf, sitemap } from "./crawlers.ts";
-import { asSent, framed, pageForms, type PageSource, type Service } from "./pages.ts";
-import { plansPage } from "./plans.ts";
+import { asSent, framed, pageForms, type PageSource, type Service } from "./page-frame.ts";
+import { plansPage } from "./plans-page.ts";
 import { methodology, type Settings } from "./texts.ts";
 
 export interface LivePagesOptions

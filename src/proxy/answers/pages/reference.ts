@@ -2,7 +2,7 @@
  * The reference of the interface, `/docs`: each operation with its parameters, fields and errors, a request in
  * three languages and a recorded answer; the table of errors. Made from what the OpenAPI document is made from.
  */
-import { filled, siteFile } from "../../../site/files.ts";
+import { filled, siteFile } from "../../../site/site-files.ts";
 import { counted, escaped } from "../../../site/text.js";
 import { JSON_TYPE } from "../../../store/media-types.ts";
 import { componentSchemas, recordedAt } from "../../docs/openapi-components.ts";
@@ -13,7 +13,7 @@ import { API, takenBy, type Route } from "../../routes.ts";
 import { PAGES, UNCOUNTED_ROUTES } from "../../uncounted-routes.ts";
 import { readable, toWhom } from "./answers.ts";
 import { ORIGIN } from "./markdown.ts";
-import { framed, type PageSource } from "./pages.ts";
+import { framed, type PageSource } from "./page-frame.ts";
 
 /**
  * The OpenAPI document and the page. `server` is the address of the service in the document, `origin` the one in

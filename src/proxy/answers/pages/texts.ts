@@ -6,13 +6,13 @@ import type { GateLimits } from "../../../feed/finding.ts";
 import { MICROS_PER_UNIT } from "../../../market/decimal.ts";
 import { KEY_TIER_NAMES, TIERS } from "../../../market/tier.ts";
 import { SIGNED_MESSAGE } from "../../../snapshot/log/sign.ts";
-import { filled, siteFile } from "../../../site/files.ts";
+import { filled, siteFile } from "../../../site/site-files.ts";
 import { escaped } from "../../../site/text.js";
 import { delayText, historyText, tableByTier, tierTable } from "../../docs/tier-words.ts";
 import { PAGES } from "../../uncounted-routes.ts";
 import { exampleOf, shown } from "./answers.ts";
 import { ORIGIN, rendered } from "./markdown.ts";
-import { fileAt, framed, type PageSource } from "./pages.ts";
+import { fileAt, framed, type PageSource } from "./page-frame.ts";
 
 /** What holds at this service, for the texts. */
 export interface Settings {

@@ -8,15 +8,21 @@ import { isPublication, type Publication } from "../../../snapshot/log/entry.ts"
 import { JSON_TYPE } from "../../../store/media-types.ts";
 import type { Asked, Found } from "../answer.ts";
 import { noSession, type DataSources } from "../data.ts";
-import { asSent, pageForms, PUBLIC_CACHE, type PageSource, type Service } from "../pages/pages.ts";
-import { statusPage } from "../pages/status.ts";
+import {
+  asSent,
+  pageForms,
+  PUBLIC_CACHE,
+  type PageSource,
+  type Service,
+} from "../pages/page-frame.ts";
+import { statusPage } from "../pages/status-page.ts";
 import { deny, type Denial } from "../../problems.ts";
 import { idIn } from "../../routes.ts";
 import { FEED_TYPE, PAGES, UNCOUNTED_ROUTES } from "../../uncounted-routes.ts";
 import { entityOf, type Forms } from "../../serve/entity.ts";
 import { cacheControl, overdueSessions } from "../../serve/freshness.ts";
 import type { LoadedSnapshot } from "../../serve/load.ts";
-import { FEED_LENGTH, feedBody } from "./feed.ts";
+import { FEED_LENGTH, feedBody } from "./atom-feed.ts";
 import {
   isNewestPage,
   listBody,
@@ -25,8 +31,8 @@ import {
   rowsOf,
   type PageQuery,
   type Rows,
-} from "./list.ts";
-import { makeStatus, statusTickMs, type Status } from "./status.ts";
+} from "./publication-list.ts";
+import { makeStatus, statusTickMs, type Status } from "./session-status.ts";
 
 export interface PublicLogOptions extends Pick<DataSources, "live" | "log" | "pollMs">, Service {
   readonly graceMs: number;

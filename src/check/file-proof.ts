@@ -1,0 +1,148 @@
+/** Proves that an answer is a file of its tier, by SHA256SUMS and the root in the entry of the log. */
+import { DamageError, InputError, UnreachableError } from "../lib/errors.ts";
+import { sessionUtc } from "../market/session.ts";
+import { KEYLESS, TIER_NAMES, TIERS, tierSession, type TierName } from "../market/tier.ts";
+import { SUMS_ROUTE } from "../proxy/routes.ts";
+import { delayOf, withDelay } from "../render/envelope.ts";
+import { sha256Hex } from "../snapshot/digest.ts";
+import { isPublication, type Publication, type StoredEntry } from "../snapshot/log/entry.ts";
+import { parseSums } from "../snapshot/sums.ts";
+import { snapshotText } from "../store/paths.ts";
+import { fetchEntry } from "./log-proof.ts";
+import { refusalOf, unexpected, type Answer, type Service } from "./untrusted-service.ts";
+import { MovedError, proven, unproven, type Step } from "./step.ts";
+import { LIVE, type Target } from "./target.ts";
+
+const ANSWER_BYTES_MAX = 100_000_000;
+const SUMS_BYTES_MAX = 20_000_000;
+
+/** An answer with data, and the entry of the log that it names. */
+interface Named extends Answer {
+  readonly stored: StoredEntry;
+  readonly publication: Publication;
+}
+
+/** The answer, whose digest is that of its bytes, and which is of the publication asked for. */
+export async function answerOf(service: Service, { path, vintage }: Target): Promise<Named> {
+  const answer = await service.get(path, ANSWER_BYTES_MAX);
+  const { what, status, headers } = answer;
+  if (status === 308 && headers.location !== undefined) {
+    throw new InputError(`${what}: the present address is ${headers.location}`);
+  }
+  if (status !== 200) {
+    const error = unexpected(answer, "an answer with data");
+    const refusal = refusalOf(answer);
+    if (refusal === null || error instanceof UnreachableError) throw error;
+    throw new InputError(`${what} answers ${refusal.text}`);
+  }
+  const named = headers["x-publication"];
+  if (typeof named !== "string" || !/^[1-9]\d{0,9}$/.test(named)) {
+    throw new DamageError(`${what} names no entry of the log in x-publication`);
+  }
+  const stored = await fetchEntry(service, Number(named));
+  if (stored === null) {
+    throw new DamageError(`${what} names entry ${named} of the log, which does not have it`);
+  }
+  const { entry } = stored;
+  if (!isPublication(entry)) {
+    throw new DamageError(`${what} names entry ${named} of the log, which is a prune`);
+  }
+  if (headers["x-snapshot"] !== snapshotText(entry)) {
+    throw new DamageError(
+      `${what} names the snapshot ${said(headers["x-snapshot"])}, and entry ${named} of the log ${snapshotText(entry)}`,
+    );
+  }
+  if ("number" in vintage && vintage.number !== entry.number) {
+    throw new DamageError(`${what} answers with entry ${named}, which was not asked for`);
+  }
+  if (headers["unencoded-digest"] === undefined) {
+    throw new DamageError(`${what} has no unencoded-digest`);
+  }
+  return { ...answer, stored, publication: entry };
+}
+
+/** The answer's file is in SHA256SUMS, and that is a root of the entry. */
+export async function fileSteps(service: Service, target: Target, answer: Named): Promise<Step[]> {
+  const { number, roots } = answer.publication;
+  if (target.file === null) {
+    const why =
+      "a basket is computed, and a selection is made, when it is asked for; neither is a file";
+    return [unproven("sums", `The answer is not provable: ${why}`)];
+  }
+  if (Object.values(roots).every((root) => root === null)) {
+    const why = `entry ${number} of the log has no roots, because its snapshot has no SHA256SUMS`;
+    return [unproven("sums", `The answer is not provable: ${why}`)];
+  }
+  const sums = await service.get(`${SUMS_ROUTE.path}?publication=${number}`, SUMS_BYTES_MAX);
+  // Without a key, the sums of a snapshot are gone when it is no longer the head.
+  if (sums.status === 401 && refusalOf(sums)?.code === "key_required") {
+    throw new MovedError(
+      `${answer.what} answers with entry ${number}, and SHA256SUMS are refused as if another entry were the head`,
+    );
+  }
+  if (sums.status !== 200) throw unexpected(sums, "the SHA256SUMS of the tier, which cost a call");
+  const root = sha256Hex(sums.body);
+  const tier = TIER_NAMES.find((name) => roots[name] === root);
+  if (tier === undefined) {
+    throw new DamageError(
+      `SHA256SUMS (${sums.what}) has the SHA-256 ${root}, which is no root in entry ${number} of the log`,
+    );
+  }
+  // Everybody without a key, and nobody with one, is of the tier free.
+  if (service.hasKey === (tier === KEYLESS.name)) {
+    throw new DamageError(
+      `SHA256SUMS (${sums.what}) is that of the tier ${tier}, and the key was${service.hasKey ? "" : " not"} sent`,
+    );
+  }
+  const sha256 = parseSums(sums.body, `SHA256SUMS (${sums.what})`).get(target.file);
+  const raised = requireFile(answer, target, sha256, tier);
+  return [
+    proven("sums", `The answer is ${target.file} in SHA256SUMS of the tier ${tier}${raised}`),
+    proven(
+      "root",
+      `SHA256SUMS has the SHA-256 that entry ${number} of the log says of the tier ${tier}`,
+    ),
+  ];
+}
+
+/**
+ * Throws DamageError unless the answer is the file with this SHA-256, as it was published or, if it is live,
+ * with a raised delay. Returns what to say of the delay.
+ */
+function requireFile(
+  { what, headers, body, publication }: Named,
+  { file, vintage }: Target,
+  sha256: string | undefined,
+  tier: TierName,
+): string {
+  const { delaySessions } = TIERS[tier];
+  const delay = delayOf(body);
+  const isLive = vintage === LIVE;
+  const expected = sessionUtc(tierSession(TIERS[tier], publication.session));
+  if (headers["x-session-utc"] !== expected) {
+    throw new DamageError(
+      `${what} names the session ${said(headers["x-session-utc"])}, and its entry of the log means ${expected}`,
+    );
+  }
+  const told = said(headers["x-delayed-sessions"]);
+  if (delay !== null && told !== String(delay)) {
+    throw new DamageError(`${what} has two numbers of delayed sessions`);
+  }
+  const raised = /^\d{1,9}$/.test(told) ? Number(told) - delaySessions : Number.NaN;
+  if (!(raised === 0 || (isLive && raised > 0))) {
+    throw new DamageError(
+      `${what} names ${told} delayed sessions, expected ${delaySessions}${isLive ? " or more" : ""}`,
+    );
+  }
+  if (sha256Hex(body) === sha256) return "";
+  if (sha256Hex(withDelay(body, delaySessions)) === sha256) {
+    return `, with its delayed_sessions put back from ${delay} to ${delaySessions}`;
+  }
+  throw new DamageError(
+    `${what} has the SHA-256 ${sha256Hex(body)}, and SHA256SUMS of the tier ${tier} says ` +
+      `${sha256 ?? "nothing"} of ${file}`,
+  );
+}
+
+/** A field of an answer, for messages. */
+const said = (field: string | string[] | undefined): string => String(field ?? "(none)");

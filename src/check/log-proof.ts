@@ -1,0 +1,85 @@
+/** Proves a log that a service shows: each entry follows the one before, and a key signed the newest. */
+import { DamageError } from "../lib/errors.ts";
+import {
+  ENTRY_BYTES_MAX,
+  isPublication,
+  parseEntry,
+  type StoredEntry,
+} from "../snapshot/log/entry.ts";
+import { requireSigned } from "../snapshot/log/sign.ts";
+import { walkLog } from "../snapshot/log/walk.ts";
+import type { VerifyKey } from "../snapshot/signing-key.ts";
+import { wasThere } from "../proxy/answers/vintage.ts";
+import { unexpected, type Service } from "./untrusted-service.ts";
+import { proven, unproven, type Step } from "./step.ts";
+
+export interface ProvenLog {
+  readonly newest: StoredEntry;
+  /** The newest entry that has a signature, no older than the one answered with; null: none has. */
+  readonly signed: StoredEntry | null;
+  /** The number of the newest publish or rollback that is not later than the instant asked for; 0: none. */
+  readonly head: number;
+  /** The SHA-256 (hex) of the entry that was seen before; undefined: the log ends before it. */
+  readonly seenSha256: string | undefined;
+}
+
+/** The entry; null: the log ends before it. Throws DamageError if it is damaged. */
+export async function fetchEntry(service: Service, number: number): Promise<StoredEntry | null> {
+  const answer = await service.get(`/log/${number}`, ENTRY_BYTES_MAX);
+  if (answer.status === 404) return null;
+  if (answer.status !== 200) throw unexpected(answer, `entry ${number} of the log`);
+  return parseEntry(answer.body, number, `Entry ${number} of the log (${answer.what})`);
+}
+
+/**
+ * Proves the log from the entry that the service answers with: back to the entry `first`, and on to the newest
+ * one. `seen` is the number of an entry seen before, `asOfMs` (epoch milliseconds) the instant of the
+ * head. Throws DamageError if a link is broken or missing.
+ */
+export async function proveLog(
+  service: Service,
+  answered: StoredEntry,
+  first: number,
+  seen: number,
+  asOfMs: number,
+): Promise<ProvenLog> {
+  const { number } = answered.entry;
+  const read = async (at: number): Promise<StoredEntry | null> => {
+    if (at < first || at === number) return at < first ? null : answered;
+    const stored = await fetchEntry(service, at);
+    if (stored !== null || at > number) return stored;
+    throw new DamageError(`${service.at(`/log/${at}`)}: the log has no such entry`);
+  };
+  let newest = answered;
+  let signed: StoredEntry | null = null;
+  let head = 0;
+  let seenSha256: string | undefined;
+  const note = ({ entry, sha256 }: StoredEntry): void => {
+    if (isPublication(entry) && wasThere(entry, asOfMs)) head = Math.max(head, entry.number);
+    if (entry.number === seen) seenSha256 = sha256;
+  };
+  for await (const stored of walkLog(read, number, -1)) note(stored);
+  for await (const stored of walkLog(read, number)) {
+    note(stored);
+    newest = stored;
+    if (stored.signature !== null) signed = stored;
+  }
+  return { newest, signed, head, seenSha256 };
+}
+
+/** The newest entry that is signed vouches for those before it. Gives the entry to remember, too. */
+export function signatureStep(
+  { newest, signed }: ProvenLog,
+  keys: readonly VerifyKey[] | null,
+): { step: Step; seen: StoredEntry } {
+  if (keys === null) {
+    const step = unproven("signature", "Signatures are not checked without --verify-key");
+    return { step, seen: newest };
+  }
+  const seen = signed ?? newest;
+  const { fingerprint } = requireSigned(seen, keys);
+  const [number, last] = [seen.entry.number, newest.entry.number];
+  const after = number === last ? "" : `; entries up to ${last} are unsigned`;
+  const text = `Entry ${number} of the log is signed by ${fingerprint}${after}`;
+  return { step: proven("signature", text), seen };
+}

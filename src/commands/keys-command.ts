@@ -1,0 +1,137 @@
+import { Command } from "commander";
+import type { Registry } from "../state/registry.ts";
+import type { KeyView } from "../state/views.ts";
+import { DAY_MS, instantText } from "../lib/clock.ts";
+import { setting } from "../lib/config.ts";
+import { printJson, printLine, printTable } from "../lib/terminal.ts";
+import { parseDate } from "../market/session.ts";
+import { examples } from "./every-command.ts";
+import { durationMs, label, parsedBy } from "./option-values.ts";
+import { signingCommand } from "./signing-command.ts";
+import { onRegistry, withStateHelp, withStateOptions, type StateOptions } from "./state-options.ts";
+
+interface CreateOptions extends StateOptions {
+  readonly label?: string;
+  readonly expires?: string;
+}
+
+/** `keys create|ls|suspend|resume|revoke|rotate|signing`. */
+export function keysCommand(): Command {
+  const keys = new Command("keys").addHelpText(
+    "after",
+    examples("keys create acme --label ci", "keys ls acme"),
+  );
+  withStateOptions(
+    keys
+      .command("create")
+      .description("create a key and print it; it cannot be shown again")
+      .argument("<account>", "the account of the key")
+      .addOption(setting("--label <text>", "what the key is for", label))
+      .addOption(setting("--expires <date>", "its last day, which ends at 24:00 UTC", dayEnd)),
+    "keys create acme --label ci --expires 2026-12-31",
+  ).action(create);
+  withStateHelp(
+    keys
+      .command("ls")
+      .description("list the keys of one account or of all accounts")
+      .argument("[account]", "one account; default: all"),
+    "\nA key is active, suspended, rotating (it is replaced, and valid until the time shown),\nrotated_out, expired or revoked. The last use is the day UTC of a request that got in.\nIf the clock of a proxy was ahead, the day stays too late until the month ends.\n",
+    "keys ls acme",
+    "keys ls --json",
+  ).action(list);
+  const change = (
+    name: string,
+    description: string,
+    done: string,
+    work: (registry: Registry, keyId: string) => Promise<KeyView>,
+  ): Command =>
+    withStateOptions(
+      keys
+        .command(name)
+        .description(description)
+        .argument("<keyid>", "the first 12 characters of the key"),
+      `keys ${name} cbk_1a2B3c4D`,
+    ).action(async (keyId: string, options: StateOptions) => {
+      const key = await onRegistry(options, "use", (registry) => work(registry, keyId));
+      if (options.json) return printJson(key);
+      printLine(`${done} key ${key.key_id} of ${key.account}.`);
+    });
+  change("suspend", "refuse a key until you resume it", "Suspended", (registry, keyId) =>
+    registry.suspendKey(keyId, true),
+  );
+  change("resume", "accept a suspended key again", "Resumed", (registry, keyId) =>
+    registry.suspendKey(keyId, false),
+  );
+  change("revoke", "refuse a key for good", "Revoked", (registry, keyId) =>
+    registry.revokeKey(keyId),
+  );
+  withStateOptions(
+    keys
+      .command("rotate")
+      .description("create a key that replaces another; the old one stays valid for a while")
+      .argument("<keyid>", "the first 12 characters of the key to replace")
+      .addOption(
+        setting(
+          "--overlap <duration>",
+          "how long the old key stays valid: 30m, 24h, 7d, or 0",
+          durationMs("h", 0, 365 * DAY_MS),
+        ).default(DAY_MS, "24h"),
+      ),
+    "keys rotate cbk_1a2B3c4D --overlap 24h",
+  ).action(rotate);
+  return keys.addCommand(signingCommand());
+}
+
+export function printKeys(keys: Awaited<ReturnType<Registry["keys"]>>): void {
+  if (keys.length === 0) return printLine("No keys.");
+  printTable(
+    ["keyid", "account", "label", "status", "created", "until", "replaced by", "last use"],
+    keys.map((key) => [
+      key.key_id,
+      key.account,
+      key.label,
+      key.status,
+      key.created_at,
+      key.revoked_at ?? key.expires_at,
+      key.replaced_by,
+      key.last_used_on,
+    ]),
+  );
+}
+
+async function create(account: string, options: CreateOptions): Promise<void> {
+  const made = await onRegistry(options, "use", (registry) =>
+    registry.createKey(account, options.label ?? null, options.expires),
+  );
+  if (options.json) return printJson(made);
+  printLine(made.key);
+  const until = made.expires_at === null ? "" : `, until ${made.expires_at}`;
+  printLine(`Key ${made.key_id} of ${account}${until}. Store it now: it cannot be shown again.`);
+}
+
+async function list(account: string | undefined, options: StateOptions): Promise<void> {
+  const keys = await onRegistry(options, "use", (registry) => registry.keys(account));
+  if (options.json) return printJson(keys);
+  printKeys(keys);
+}
+
+async function rotate(keyId: string, options: StateOptions & { overlap: number }): Promise<void> {
+  const made = await onRegistry(options, "use", (registry) =>
+    registry.rotateKey(keyId, options.overlap),
+  );
+  if (options.json) return printJson(made);
+  const { key, key_id, account, replaces, replaced_until } = made;
+  printLine(key);
+  printLine(
+    `Key ${key_id} of ${account} replaces ${replaces}, which is valid until ${replaced_until}.`,
+  );
+  if (made.expires_at !== null)
+    printLine(`It ends when that would have ended: ${made.expires_at}.`);
+  printLine("Store it now: it cannot be shown again.");
+}
+
+/** The end of a date UTC as an instant, whose year has four digits. */
+const dayEnd = parsedBy((text) => {
+  const day = text < "9999" ? parseDate(text) : null;
+  return day === null ? null : instantText((day + 1) * DAY_MS);
+}, "expected a date before the year 9999, such as 2026-12-31");

@@ -1,0 +1,76 @@
+import { Command } from "commander";
+import { clockFromEnvironment, setting } from "../lib/config.ts";
+import { printJson, printLine, printRecords } from "../lib/terminal.ts";
+import { examples } from "./every-command.ts";
+import { label } from "./option-values.ts";
+import { onRegistry, withStateHelp, withStateOptions, type StateOptions } from "./state-options.ts";
+
+const CREATE_HELP = `
+PATH is what the link reads: /export.csv, /export.xlsx, /history.csv, /levels.csv or /indices.csv, with
+its parameters. Whoever has the link reads that as the account, and nothing else; its calls are the
+account's. Put the address of the service before it.
+`;
+
+/** `links create|ls|revoke`. */
+export function linksCommand(): Command {
+  const links = new Command("links").addHelpText(
+    "after",
+    examples("links create acme '/export.csv?segment=dram' --label desk", "links ls acme"),
+  );
+  withStateHelp(
+    links
+      .command("create")
+      .description("create a link and print it; it cannot be shown again")
+      .argument("<account>", "the account whose data the link reads")
+      .argument("<path>", "the file, with its parameters")
+      .addOption(setting("--label <text>", "what the link is for", label)),
+    CREATE_HELP,
+    "links create acme /export.xlsx --label desk",
+    "links create acme '/history.csv?ids=ddr5-16gb&last=90'",
+  ).action(create);
+  withStateOptions(
+    links
+      .command("ls")
+      .description("list the links of one account or of all accounts")
+      .argument("[account]", "one account; default: all"),
+    "links ls acme",
+    "links ls --json",
+  ).action(list);
+  withStateOptions(
+    links
+      .command("revoke")
+      .description("refuse a link for good")
+      .argument("<linkid>", "the first 12 characters of the link, from lnk_ on"),
+    "links revoke lnk_1a2B3c4D",
+  ).action(revoke);
+  return links;
+}
+
+async function create(
+  account: string,
+  path: string,
+  options: StateOptions & { label?: string },
+): Promise<void> {
+  const { linkAddress, parseLinkPath } = await import("../proxy/answers/link-target.ts");
+  const read = parseLinkPath(path, clockFromEnvironment().now());
+  const { token, ...made } = await onRegistry(options, "use", (registry) =>
+    registry.createLink(account, read, options.label ?? null),
+  );
+  const link = linkAddress(token, read);
+  if (options.json) return printJson({ link, ...made });
+  printLine(link);
+  printLine(`Link ${made.link_id} of ${account}. Store it now: it cannot be shown again.`);
+}
+
+async function list(account: string | undefined, options: StateOptions): Promise<void> {
+  const links = await onRegistry(options, "use", (registry) => registry.links(account));
+  if (options.json) return printJson(links);
+  if (links.length === 0) return printLine("No links.");
+  printRecords(links);
+}
+
+async function revoke(linkId: string, options: StateOptions): Promise<void> {
+  const link = await onRegistry(options, "use", (registry) => registry.revokeLink(linkId));
+  if (options.json) return printJson(link);
+  printLine(`Revoked link ${link.link_id} of ${link.account}.`);
+}

@@ -1,0 +1,92 @@
+import { Command } from "commander";
+import { setting } from "../lib/config.ts";
+import { InputError } from "../lib/errors.ts";
+import { requireKeyAddress } from "../lib/key-address.ts";
+import { printLine, printNotice } from "../lib/terminal.ts";
+import { examples } from "./every-command.ts";
+import { parsedBy } from "./option-values.ts";
+import { hops, host, port, publicUrl } from "./serve-options.ts";
+
+interface McpOptions {
+  readonly url: string;
+  readonly key?: string;
+  readonly http?: number;
+  readonly host: string;
+  readonly allowHost: readonly string[];
+  readonly trustProxy: number;
+}
+
+const HELP = `
+Without --http it speaks on standard input and output: an agent on your own machine starts it. Set the
+key in the environment, as CHIPBOARD_KEY. With --http it serves others at POST /mcp: each caller's own key
+goes on to the service, and its address as X-Forwarded-For, which the service needs serve --trust-proxy to
+read. One caller has at most 4 requests at once, all callers together 16.
+`;
+
+/** `mcp`: tools for agents over the service's public API. */
+export function mcpCommand(): Command {
+  return new Command("mcp")
+    .addOption(
+      setting("--url <url>", "the service, with its prefix", publicUrl).makeOptionMandatory(),
+    )
+    .addOption(
+      setting(
+        "--key <key>",
+        "the API key to ask with, on standard input and output; sent over https or to this machine only",
+      ),
+    )
+    .addOption(setting("--http <port>", "serve over HTTP at this port; 0: any free port", port))
+    .addOption(setting("--host <address>", "address to listen on", host).default("127.0.0.1"))
+    .addOption(
+      setting(
+        "--allow-host <names>",
+        "host names that requests may give in Host and Origin, separated by commas",
+        hostNames,
+      ).default([], "this machine's"),
+    )
+    .addOption(
+      setting(
+        "--trust-proxy <hops>",
+        "number of your own proxies in front of --http; their X-Forwarded-For is trusted",
+        hops,
+      ).default(0),
+    )
+    .addHelpText(
+      "after",
+      HELP +
+        examples(
+          "mcp --url https://prices.example",
+          "mcp --url http://127.0.0.1:8080 --http 8090 --allow-host prices.example",
+        ),
+    )
+    .action(run);
+}
+
+const hostNames = parsedBy((text) => {
+  const names = text.split(",");
+  return names.every((name) => /^[a-z0-9.-]+$/i.test(name)) ? names : null;
+}, "expected host names without scheme and port, such as prices.example,www.prices.example");
+
+async function run(options: McpOptions): Promise<void> {
+  const { url, key, http, host: address, allowHost, trustProxy } = options;
+  // No header field can hold it.
+  if (/[\r\n]/.test(key?.trim() ?? "")) throw new InputError("--key: expected one line");
+  if (http === undefined) {
+    if (key !== undefined) requireKeyAddress(url);
+    const { serveStdio } = await import("@modelcontextprotocol/server/stdio");
+    const { apiAt } = await import("../mcp/api.ts");
+    const { mcpServer } = await import("../mcp/tools.ts");
+    const ask = apiAt(url, key === undefined ? {} : { authorization: `Bearer ${key}` });
+    serveStdio(() => mcpServer(ask), { onerror: ({ message }) => printNotice(message) });
+    return new Promise((resolve) => void process.stdin.once("close", resolve));
+  }
+  if (key !== undefined) throw new InputError("--key and --http: callers over HTTP send their own");
+  const { mcpHttpServer } = await import("../mcp/http.ts");
+  const { listen } = await import("../proxy/http/server.ts");
+  const { nextSignal } = await import("./serve-command.ts");
+  const server = mcpHttpServer(url, allowHost, printNotice, trustProxy);
+  printLine(`listening on ${await listen(server, "--http", address, http)}/mcp`);
+  await nextSignal();
+  server.close();
+  server.closeAllConnections();
+}

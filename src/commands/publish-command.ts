@@ -1,0 +1,186 @@
+import { Command } from "commander";
+import { clockFromEnvironment } from "../lib/config.ts";
+import { ChipboardError, InputError } from "../lib/errors.ts";
+import { PRIVATE_FILE_MODE } from "../lib/modes.ts";
+import { printJson, printLine, progressTo } from "../lib/terminal.ts";
+import { MAX_INPUT_MEGABYTES, MAX_INPUT_ROWS, MAX_ROW_CHARACTERS } from "../feed/text-reader.ts";
+import { sessionAt } from "../market/session.ts";
+import type { PublishResult } from "../publish/release.ts";
+import type { Progress } from "../publish/request.ts";
+import type { ObjectStore } from "../store/object-store.ts";
+import { examples, withOptions } from "./every-command.ts";
+import { notWritable } from "./option-files.ts";
+import {
+  feedHeadersFrom,
+  gatesFrom,
+  heldFrom,
+  publishOptions,
+  type PublishOptions,
+} from "./publish-options.ts";
+import { logKeysFrom } from "./signing-options.ts";
+import { storeFromOptions } from "./store-options.ts";
+import { timeGatesFrom } from "./time-options.ts";
+
+const INPUT_HELP = `
+Inputs are CSV, JSON (an array of objects) or NDJSON, in UTF-8. An input has at most
+${MAX_INPUT_MEGABYTES} MB, unpacked, and ${MAX_INPUT_ROWS} rows, and a row (a record of CSV, a line of NDJSON, an item
+of JSON) at most ${MAX_ROW_CHARACTERS} characters. An address must answer with 200 within 60 seconds, must say where its
+body ends (content-length or chunked coding), and can redirect only within its own origin. Requests go through
+the proxy that HTTP_PROXY or HTTPS_PROXY names, unless NO_PROXY names the host.
+
+A gate refuses what may be wrong (exit code 3), and says which --accept lets exactly that through.
+--accept of what is not refused is an error (2).`;
+
+/** `publish`: make a session's snapshot from feeds, and make it the head. */
+export function publishCommand(): Command {
+  const command = new Command("publish");
+  for (const [heading, options] of Object.entries(publishOptions())) {
+    withOptions(command.optionsGroup(heading), options);
+  }
+  return command
+    .optionsGroup("Options:")
+    .addHelpText(
+      "after",
+      examples(
+        "publish --catalog catalog.csv --closes history.csv --quotes quotes.csv",
+        "publish --quotes https://feed.example/quotes.json --wait 25m --store s3://prices/chipboard",
+        "publish --quotes quotes.csv --hold ddr5-16gb,n3-wafer --hold-invalid --ignore-unknown",
+        "publish --quotes quotes.csv --accept moves:ddr5-16gb --accept sparse",
+        'publish --quotes fix.csv --revise "source corrected DDR5"',
+        'publish --quotes fix.csv --accept moves:a --by "A. Operator" --why "the source confirmed it"',
+        'publish --rerender "new columns"',
+        "publish --quotes quotes.csv --sign-key signing.pem",
+        "publish --quotes - --session 2026-11-21T00Z --dry-run < quotes.ndjson",
+      ),
+    )
+    .addHelpText("after", INPUT_HELP)
+    .action(publishFromOptions);
+}
+
+async function publishFromOptions(options: PublishOptions, command: Command): Promise<void> {
+  const { failureMarkdown, resultView, summaryLines, summaryMarkdown } =
+    await import("../publish/summary.ts");
+  const summary = options.summary === undefined ? null : await openSummary(options.summary);
+  const progress = progressTo(process.stderr);
+  let store: ObjectStore | null = null;
+  try {
+    const run = await runOf(options, command);
+    store = await storeFromOptions(options);
+    const result = await run(store, progress.tell);
+    progress.end();
+    await summary?.write(summaryMarkdown(result, store.location));
+    if (options.json) printJson(resultView(result, store.location));
+    else summaryLines(result, store.location).forEach(printLine);
+  } catch (error) {
+    if (error instanceof ChipboardError) await summary?.write(failureMarkdown(error));
+    throw error;
+  } finally {
+    progress.end();
+    await summary?.close();
+    await store?.close();
+  }
+}
+
+type Run = (store: ObjectStore, progress: Progress) => Promise<PublishResult>;
+
+/** What the options ask for. Throws InputError for options that make no sense together. */
+async function runOf(options: PublishOptions, command: Command): Promise<Run> {
+  const clock = clockFromEnvironment();
+  const { dryRun = false, by = null, why = null } = options;
+  const release = { dryRun, by, why, keys: await logKeysFrom(options) };
+  if (options.rerender !== undefined) {
+    requireNoInput(command);
+    const { rerender } = await import("../publish/rerender.ts");
+    const reason = options.rerender;
+    const { maxGap } = options;
+    const accept = isNamed(command, "accept") ? (options.accept ?? []) : [];
+    const again = {
+      ...release,
+      timeGates: timeGatesFrom({ accept, maxGap }),
+      ...(isNamed(command, "attribution") && { attribution: options.attribution as string }),
+    };
+    return (store, progress) => rerender(reason, again, store, clock, progress);
+  }
+  const { sourceOf } = await import("../feed/source.ts");
+  const { publish } = await import("../publish/publish.ts");
+  const words = [options.catalog, ...(options.quotes ?? []), ...(options.closes ?? [])];
+  const standardInputs = words.filter((word) => word === "-").length;
+  if (standardInputs > 1) {
+    throw new InputError("Standard input (-) is named twice, but can be read only once");
+  }
+  if (standardInputs > 0 && options.wait !== undefined) {
+    throw new InputError(
+      "--wait reads the input again, but standard input (-) can be read only once: give a file or an address",
+    );
+  }
+  const headers = feedHeadersFrom(options);
+  const source = (location: string) => sourceOf(location, headers);
+  const request = {
+    ...release,
+    catalog: options.catalog === undefined ? null : source(options.catalog),
+    quotes: (options.quotes ?? []).map(source),
+    closes: (options.closes ?? []).map(source),
+    session: options.session ?? sessionAt(clock.now()),
+    attribution: options.attribution ?? null,
+    revise: options.revise ?? null,
+    gates: gatesFrom(options),
+    hold: heldFrom(options),
+    holdInvalid: options.holdInvalid ?? false,
+    ignoreUnknown: options.ignoreUnknown ?? false,
+    round: options.round ?? false,
+    noticeStillSessions: options.noticeStill,
+    waitMs: options.wait ?? 0,
+  };
+  return (store, progress) => publish(request, store, clock, progress);
+}
+
+/** The options that say what is published. `--rerender` takes all that from the head. */
+const OF_INPUT = [
+  "catalog",
+  "quotes",
+  "closes",
+  "session",
+  "revise",
+  "hold",
+  "holdInvalid",
+  "ignoreUnknown",
+  "round",
+  "wait",
+];
+
+/**
+ * Throws InputError if the command line names any of OF_INPUT. Those in the environment are usually
+ * those of the daily job, and do not matter.
+ */
+function requireNoInput(command: Command): void {
+  const named = command.options.filter(
+    (option) =>
+      OF_INPUT.includes(option.attributeName()) && isNamed(command, option.attributeName()),
+  );
+  if (named.length === 0) return;
+  throw new InputError(
+    `--rerender takes everything but --attribution from the head: leave out ${named.map(({ long }) => long).join(", ")}`,
+  );
+}
+
+const isNamed = (command: Command, attribute: string): boolean =>
+  command.getOptionValueSource(attribute) === "cli";
+
+/** Opens the file of the summary before the publish, so that a wrong path fails early. */
+async function openSummary(
+  path: string,
+): Promise<{ write(text: string): Promise<void>; close(): Promise<void> }> {
+  const { open } = await import("node:fs/promises");
+  try {
+    const file = await open(path, "a", PRIVATE_FILE_MODE);
+    return {
+      write: async (text) => {
+        await file.truncate();
+        await file.writeFile(text);
+      },
+      close: () => file.close(),
+    };
+  } catch (cause) {
+    throw notWritable("--summary", path, cause);
+  }
+}

@@ -1,0 +1,184 @@
+/**
+ * The proxy's own JSON answers as zod schemas: what no snapshot holds. The OpenAPI document is generated
+ * from them, as from those of payloads (src/render/payload-schemas.ts).
+ */
+import { z } from "zod";
+import { KEY_TIER_NAMES, perTier, TIER_NAMES } from "../market/tier.ts";
+
+const instant = z.iso.datetime({ precision: 3 });
+const count = z.int().nonnegative();
+
+/** `/usage`. */
+export const usage = z.object({
+  account: z.string().nullable().describe("Null without a key: the client address is counted."),
+  tier: z.enum(TIER_NAMES),
+  limit: count.nullable().describe("Calls a calendar month (UTC); null: no limit."),
+  used: count,
+  remaining: count.nullable(),
+  resets_at: instant,
+});
+
+const snapshotName = (what: string) =>
+  z.string().nullable().describe(`${what}, such as 2026-11-21T00Z/r1; null: none.`);
+
+/** `/publications`. */
+export const publications = z.object({
+  publications: z
+    .array(
+      z.object({
+        number: z.int().positive().describe("The parameter publication of data addresses."),
+        at: instant.describe("From this instant on it was the newest."),
+        action: z
+          .enum(["publish", "rollback", "prune"])
+          .describe("A prune removes old snapshots; it has none of the fields below."),
+        snapshot: snapshotName("The snapshot that it made the head"),
+        session_utc: instant.nullable(),
+        revision: z.int().positive().nullable().describe("Of the session."),
+        reason: z.string().nullable().describe("Of a revision or a rollback."),
+        corrections: count
+          .nullable()
+          .describe("Published levels that it changed; null: a prune, or not known any more."),
+      }),
+    )
+    .describe("Entries of the log, oldest first."),
+  next: z.int().positive().nullable().describe("The parameter after of the next page; null: none."),
+});
+
+const digest = z.string().regex(/^[0-9a-f]{64}$/);
+
+/** `/log/{id}`: an entry of the log as it is stored. */
+export const logEntry = z.object({
+  number: z.int().positive(),
+  action: z.enum(["publish", "rollback", "prune"]),
+  at: instant,
+  session: z.string().optional().describe("The session that it made the head: 2026-11-21T00Z."),
+  revision: z.int().positive().optional(),
+  reason: z.string().nullable().optional(),
+  manifest_sha256: digest.optional().describe("Of the snapshot's manifest, which names all files."),
+  corrections: count.optional(),
+  snapshots: z.array(z.string()).optional().describe("The snapshots that a prune took."),
+  parts: z.array(z.string()).optional().describe("The parts of the ledger that a prune took."),
+  previous: digest
+    .nullable()
+    .describe(
+      "The SHA-256 of the bytes of the entry before, with its signature; null: there is none.",
+    ),
+  roots: z
+    .object(perTier(() => digest.nullable().optional()))
+    .optional()
+    .describe(
+      "The SHA-256 of what /api/public/v1/sums answers to each tier; null, or no member: the snapshot has no sums for the tier.",
+    ),
+  signature: z
+    .string()
+    .optional()
+    .describe(
+      "The publisher's signature of the entry without this member, which is the last one: Ed25519 (RFC 8032) in Base64. The guide says over what.",
+    ),
+});
+
+/** `/status.json`. */
+export const status = z.object({
+  head: z
+    .object({
+      publication: z.int().positive(),
+      snapshot: z.string(),
+      session_utc: instant,
+      revision: z.int().positive(),
+      published_at: instant.describe("When it was published, or rolled back to."),
+    })
+    .nullable()
+    .describe("What is served; null: nothing."),
+  overdue: count.describe("Sessions that should have been published and are not."),
+  next_session_utc: instant.nullable().describe("The session after the one served."),
+  sessions: z
+    .array(
+      z.object({
+        session_utc: instant,
+        published_at: instant.nullable().describe("When it was first published; null: never."),
+        minutes_late: z
+          .number()
+          .nonnegative()
+          .nullable()
+          .describe("From the session's start to published_at, with one decimal."),
+        missed: z
+          .boolean()
+          .describe("It was never published, and a later one was or its grace period is over."),
+        revised: z.boolean().describe("It was published more than once."),
+        rolled_back: z
+          .boolean()
+          .describe("It was published, and a rollback to an older session took it back."),
+        snapshot: snapshotName("The snapshot that stands for it"),
+      }),
+    )
+    .describe("The last 60, newest first, from the first one ever published to the present one."),
+});
+
+/** `/openapi.json`. */
+export const openApi = z.looseObject({ openapi: z.string() });
+
+/** `/healthz`. */
+export const health = z.object({ status: z.literal("ok") });
+
+/** `/readyz`, while it answers with 200. */
+export const readiness = z.object({
+  status: z.literal("ready"),
+  snapshot: z.string(),
+  session_utc: instant,
+  publication: z.int().positive(),
+  damaged: z
+    .object({ publication: z.int().positive(), snapshot: z.string() })
+    .nullable()
+    .describe("The newest publication, where it cannot be loaded: `snapshot` is served instead."),
+  attribution: z.string(),
+  overdue: count.describe("Sessions that should have been published and are not."),
+  clock: z
+    .enum(["ok", "behind"])
+    .describe("Whether the clock has reached the session served; if not, one of the two is wrong."),
+  state: z
+    .enum(["ok", "unavailable", "evicting"])
+    .describe("Accounts, keys and counts; evicting: their Redis may drop them."),
+  store: z
+    .enum(["ok", "damaged", "unreachable"])
+    .describe("Whether the newest publication could be loaded; if not, the one before is served."),
+});
+
+const lastLevel = z.iso
+  .date()
+  .nullable()
+  .optional()
+  .describe("With not_on_board: the date of the last level; null: there is none so far.");
+const didYouMean = z.array(z.string()).max(3).optional();
+
+/** A problem document (RFC 9457). src/proxy/problems.ts lists the codes. */
+export const problem = (codes: readonly [string, ...string[]]) =>
+  z.object({
+    type: z.string().describe("The problem's entry on the documentation page."),
+    title: z.string(),
+    status: z.int().min(400).max(599),
+    detail: z.string(),
+    code: z.enum(codes),
+    required_tier: z.enum(KEY_TIER_NAMES).optional().describe("With tier_required."),
+    as_of: lastLevel,
+    did_you_mean: didYouMean.describe("With unknown_contract of an address: ids that are near."),
+    plans: z
+      .string()
+      .optional()
+      .describe("With tier_required and key_required: the page of tiers."),
+    history_from: z.iso
+      .date()
+      .optional()
+      .describe("With refusals by depth: the first date within the tier's history."),
+    errors: z
+      .array(
+        z.object({
+          parameter: z.string(),
+          value: z.string(),
+          detail: z.string(),
+          as_of: lastLevel,
+          did_you_mean: didYouMean,
+        }),
+      )
+      .optional()
+      .describe("Faults of parameters, all of them."),
+  });

@@ -1,0 +1,109 @@
+/** The plans, `/plans`: what each tier offers, what it costs, and who helps. */
+import {
+  ENTERPRISE_LICENCE,
+  KEYLESS,
+  perTier,
+  TIERS,
+  TIER_NAMES,
+  type PerTier,
+  type Terms,
+  type Tier,
+  type TierName,
+} from "../../../market/tier.ts";
+import { filled, siteFile } from "../../../site/site-files.ts";
+import { escaped, foreign, grouped } from "../../../site/text.js";
+import { TIER_GROUPS, TIER_ROWS, type TierRow } from "../../docs/tier-words.ts";
+import type { LoadedSnapshot } from "../../serve/load.ts";
+import { placeHtml, PLACE_WORDS, type PlanTerms } from "../plan-terms.ts";
+import { PAGES } from "../../uncounted-routes.ts";
+import { framed, type PageSource } from "./page-frame.ts";
+
+/** The lines of the table that the cards show, too. */
+const LIMITS = ["Contracts", "Freshness", "History of a contract", "Calls a month"];
+
+/**
+ * The page with an operator's terms and the tiers of the served snapshot, if there is one. It needs no script; the
+ * script marks the caller's own tier.
+ */
+export function plansPage(terms: PlanTerms, served?: LoadedSnapshot["tiers"]): PageSource {
+  const tiers: PerTier<Tier> = perTier((name) =>
+    name === KEYLESS.name ? KEYLESS : { ...TIERS[name], terms: terms[name] ?? {} },
+  );
+  const textOf = ({ text }: TierRow, name: TierName): string => {
+    const boards = served?.[name];
+    return text(tiers[name], boards && boards.memory + boards.semiconductor);
+  };
+  const line = (label: string, html: (name: TierName) => string): string =>
+    `<tr><th scope="row">${label}</th>` +
+    `${TIER_NAMES.map((name) => `<td data-tier="${name}">${html(name)}</td>`).join("")}</tr>`;
+  const termsLine = (label: string, html: (tier: Tier) => string | null): string =>
+    TIER_NAMES.some((name) => html(tiers[name]) !== null)
+      ? line(label, (name) => html(tiers[name]) ?? '<span class="none">\u2013</span>')
+      : "";
+  const groups = TIER_GROUPS.map(([name, rows]) => {
+    const lines = rows.map((row) => {
+      const codes = row.addresses?.map((address) => `<code>${escaped(address)}</code>`) ?? [];
+      const label = `${escaped(row.label)} <small>${codes.join(" ")}</small>`;
+      return line(label, (tier) => offerHtml(textOf(row, tier)));
+    });
+    return `<tbody><tr class="group"><th scope="rowgroup" colspan="4">${name}</th></tr>\n${lines.join("\n")}`;
+  });
+  const wayHtml = ({ terms: own, name }: Tier): string | null =>
+    name === KEYLESS.name
+      ? '<a href=".">See the prices</a>'
+      : (placeHtml(own.get_url ?? terms.get_url, PLACE_WORDS.get_url) ??
+        placeHtml(own.contact ?? terms.contact, "Ask for a key"));
+  const limits = TIER_ROWS.filter(({ label }) => LIMITS.includes(label));
+  const cards = Object.values(tiers).map((tier) =>
+    filled(siteFile("plan.html"), {
+      name: tier.name,
+      title: tier.title,
+      price: [...new Set(pricesHtml(tier.terms))]
+        .map((price) => `<span>${price}</span>`)
+        .join(" or "),
+      purpose: tier.purpose,
+      limits: limits
+        .map((row) => `<div><dt>${row.label}</dt><dd>${escaped(textOf(row, tier.name))}</dd></div>`)
+        .join("\n"),
+      step: wayHtml(tier) ?? "For a key, ask the operator of this service.",
+    }),
+  );
+  return framed({
+    path: PAGES.plans.path,
+    title: "Plans",
+    main: filled(siteFile("plans.html"), {
+      cards: cards.join("\n"),
+      heads: TIER_NAMES.map(
+        (name) => `<th scope="col" data-tier="${name}">${tiers[name].title}</th>`,
+      ).join(""),
+      groups: groups.join("\n"),
+      support: termsLine("Support", ({ terms: own }) =>
+        own.support ? foreign(own.support) : null,
+      ),
+      contact: termsLine("Contact", (tier) => contactHtml(tier.terms)),
+      terms: termsLine("Terms", ({ terms: own }) => placeHtml(own.terms_url, "Terms")),
+      licence: escaped(ENTERPRISE_LICENCE),
+      places: [contactHtml(terms), placeHtml(terms.terms_url, "Terms")].filter(Boolean).join(" · "),
+    }),
+    script: "plans.js",
+    styles: ["assets/plans.css"],
+  });
+}
+
+/** `no` and `none` muted, the words of the cards and of the guide; other texts as they are. */
+const offerHtml = (text: string): string =>
+  /^(?:no|none)$/.test(text) ? `<span class="none">${text}</span>` : escaped(text);
+
+/** A link that shows its address, or null. */
+const contactHtml = ({ contact }: Terms | PlanTerms): string | null =>
+  placeHtml(contact, contact?.replace(/^mailto:/i, "") ?? "");
+
+/** `9 USD a month`, `free`, or null. */
+export function priceHtml(usd: number | null | undefined, time: string): string | null {
+  if (usd == null || usd === 0) return usd == null ? null : "free";
+  const decimals = Number.isInteger(usd) ? 0 : 2;
+  return `<b>${grouped(String(usd), decimals)} USD</b> a ${time}`;
+}
+
+const pricesHtml = ({ usd_per_month: month, usd_per_year: year }: Terms): string[] =>
+  [priceHtml(month, "month"), priceHtml(year, "year")].filter((price) => price !== null);

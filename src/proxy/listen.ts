@@ -1,0 +1,179 @@
+/** Starts and stops the whole proxy: snapshot, app and sockets. */
+import type { Gatekeeper } from "../state/gatekeeper.ts";
+import { Turns } from "../lib/turns.ts";
+import type { VerifyKey } from "../snapshot/signing-key.ts";
+import { createApp } from "./http/app.ts";
+import { Backlog } from "./http/backlog.ts";
+import { shortened } from "./http/client-address.ts";
+import { Connections, limitPerAddress } from "./http/connections.ts";
+import {
+  appListener,
+  CONNECTION_LIMITS,
+  createHttpServer,
+  endOf,
+  listen,
+  useCertificate,
+  type Certificate,
+  type ConnectionLimits,
+} from "./http/server.ts";
+import { publicLog } from "./answers/publications/public-log.ts";
+import { Archive } from "./serve/archive.ts";
+import { behindMs, overdueSessions } from "./serve/freshness.ts";
+import { LiveSnapshot, type LiveSnapshotOptions } from "./serve/live.ts";
+import { LogReader } from "./serve/log-reader.ts";
+import { perSecond } from "./ops/per-second.ts";
+import { startMetricsServer } from "./http/metrics-server.ts";
+import { ProxyMetrics } from "./ops/metrics.ts";
+import { withOrigin } from "./answers/pages/answers.ts";
+import { basketPage, indicesPage } from "./answers/pages/index-pages.ts";
+import { referencePages } from "./answers/pages/reference.ts";
+import { textPages } from "./answers/pages/texts.ts";
+import { robots } from "./answers/pages/crawlers.ts";
+import { livePages } from "./answers/pages/live-pages.ts";
+import { assets, fixedPages, type Service } from "./answers/pages/page-frame.ts";
+import { USUAL_TERMS } from "./answers/plan-terms.ts";
+import { answerRefusedRequests } from "./http/refused-request.ts";
+
+/** What a proxy serves, to whom, and where. */
+export interface ProxyOptions
+  extends Omit<LiveSnapshotOptions, "reader" | "onStreamFailure">, Service {
+  readonly gatekeeper: Gatekeeper;
+  /** One of these keys must have signed the log as far as it is served; null: nobody must. */
+  readonly verifyKeys?: readonly VerifyKey[] | null;
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  /** 0: any free port; null: no metrics. */
+  readonly metricsPort: number | null;
+  /** How many proxies of the operator are in front; their X-Forwarded-For is trusted. */
+  readonly trustedHops: number;
+  /** How many connections may be open at once; a further one is closed at once. */
+  readonly maxConnections: number;
+  /** How many of them one address may have. Without effect behind trusted proxies: they have one address. */
+  readonly maxConnectionsPerAddress: number;
+  /** Null: plain HTTP. */
+  readonly tls: Certificate | null;
+  /** Replace those of CONNECTION_LIMITS. */
+  readonly limits?: Partial<ConnectionLimits>;
+}
+
+export interface RunningProxy {
+  /** `http://127.0.0.1:8080`, with the actual port. */
+  readonly url: string;
+  /** With the path; null: no metrics. */
+  readonly metricsUrl: string | null;
+  /**
+   * Gives this certificate to new connections; open ones go on. Throws InputError if certificate and
+   * key do not fit, or the proxy serves plain HTTP; nothing changes then.
+   */
+  renewCertificate(tls: Certificate): void;
+  /**
+   * Stops accepting, finishes answers in flight and stops following the store. Does not close the
+   * store and the gatekeeper; the caller does.
+   */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a proxy. Resolves when it listens and the head, if there is one, is loaded; without it, if the
+ * store is away (see LiveSnapshot). Throws UnreachableError if the store cannot be used or a port is in
+ * use, and InputError if the proxy cannot listen on the address or certificate and key do not fit.
+ */
+export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
+  const { gatekeeper, clock, log, host, tls, store, verifyKeys = null } = options;
+  const limits = { ...CONNECTION_LIMITS, ...options.limits };
+  const vouchers = verifyKeys && { keys: verifyKeys, memory: gatekeeper };
+  const reader = new LogReader(store, vouchers);
+  const onStreamFailure = (error: unknown): void =>
+    log.error({ err: error }, "stored file cannot be sent");
+  const live = new LiveSnapshot({ ...options, reader, onStreamFailure });
+  const turns = new Turns();
+  const archive = new Archive(store, { ...options, onStreamFailure });
+  const backlog = new Backlog(limits.waitingBytes, limits.stalledMs, options.trustedHops);
+  const ofServed = (read: typeof overdueSessions) => () =>
+    live.current === null ? 0 : read(live.current.stamp, clock.now());
+  let certificate = tls;
+  const metrics = new ProxyMetrics({
+    ...options,
+    live,
+    archive,
+    turns,
+    backlog,
+    overdueSessions: ofServed(overdueSessions),
+    behindMs: ofServed(behindMs),
+    certificateEndMs: () => (certificate === null ? 0 : endOf(certificate)),
+  });
+  const isFirst = perSecond(1);
+  const isFirstOfAddress = perSecond(1);
+  const opened: Connections[] = [];
+  const close = async (): Promise<void> => {
+    live.close();
+    await Promise.all(opened.map((connections) => connections.close(limits.shutdownMs)));
+  };
+  try {
+    await live.start();
+    const server = createHttpServer(limits, tls);
+    const url = await listen(server, "--port", host, options.port);
+    // Nothing waits from here to the listeners: no connection arrives before they are there.
+    const origin = options.publicUrl ?? url;
+    const pages = fixedPages([...assets(), robots(origin)], clock.now());
+    const written = [
+      ...referencePages(options.publicUrl ?? "/", origin),
+      indicesPage(),
+      basketPage(origin, options.plans ?? USUAL_TERMS),
+      ...textPages(origin),
+    ];
+    const documents = written.map((document) => ({
+      ...document,
+      body: withOrigin(document.body, options.publicUrl ?? ""),
+    }));
+    const figures = livePages({ ...options, live, origin, documents });
+    const app = createApp({
+      ...options,
+      live,
+      log: reader,
+      archive,
+      turns,
+      backlog,
+      pages,
+      livePages: figures,
+      publicLog: publicLog({ ...options, live, log: reader }),
+      logger: log,
+      metrics,
+    });
+    const onFailure = (error: unknown): void => {
+      log.error({ err: error }, "request cannot be handled");
+    };
+    const connections = new Connections(server, appListener(app, backlog, onFailure));
+    server.maxConnections = options.maxConnections;
+    server.on("drop", () => {
+      metrics.connectionsRefused += 1;
+      if (isFirst()) log.warn({ max: options.maxConnections }, "too many connections");
+    });
+    if (options.trustedHops === 0) {
+      const max = options.maxConnectionsPerAddress;
+      limitPerAddress(server, max, (address) => {
+        metrics.connectionsRefused += 1;
+        if (!isFirstOfAddress()) return;
+        const from = shortened(address);
+        log.warn(
+          { max, from },
+          "too many connections from one address; behind a proxy of your own set --trust-proxy",
+        );
+      });
+    }
+    answerRefusedRequests(server, connections, { ...options, metrics });
+    opened.push(connections);
+    const renewCertificate = (renewed: Certificate): void => {
+      useCertificate(server, renewed);
+      certificate = renewed;
+    };
+    if (options.metricsPort === null) return { url, metricsUrl: null, renewCertificate, close };
+    const scraped = await startMetricsServer(host, options.metricsPort, () => metrics.text());
+    opened.push(scraped.connections);
+    return { url, metricsUrl: scraped.url, renewCertificate, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

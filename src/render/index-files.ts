@@ -1,0 +1,118 @@
+/** `/index`, `/indices` and `/indices/{id}` of a tier, as JSON, and all series as CSV. */
+import { exactly, jsonText } from "../lib/json.ts";
+import {
+  CHAINED_METHOD,
+  chainedCloses,
+  chainedSeries,
+  type ChainedSeries,
+} from "../market/chained.ts";
+import {
+  equalWeighted,
+  INDEX_BASE_LEVEL,
+  type Composite,
+  isConstituent,
+  withoutBase,
+  type WithoutBase,
+} from "../market/composite.ts";
+import { COMPOSITE, indicesOf, type MarketIndex } from "../market/indices.ts";
+import { dateText, type Session } from "../market/session.ts";
+import { basketParts, type Market, type TierView } from "../market/view.ts";
+import { harmless } from "./board-csv.ts";
+import { envelopeFields, type Envelope } from "./envelope.ts";
+import { indexFields } from "./index-body.ts";
+import type * as schemas from "./payload-schemas.ts";
+
+/** An index with its series up to the head, which is the same for all tiers. */
+export interface IndexWithSeries extends MarketIndex {
+  readonly series: ChainedSeries | null;
+}
+
+/** An index as the tier of `view` sees it. */
+export interface PricedIndex extends IndexWithSeries {
+  readonly view: TierView;
+  readonly result: Composite;
+  readonly excluded: readonly WithoutBase[];
+}
+
+/** The indices of the market's catalog, with their series up to `head`. */
+export const indicesWithSeries = (market: Market, head: Session): IndexWithSeries[] =>
+  indicesOf(market.catalog).map((index) => ({
+    ...index,
+    series: chainedSeries(market, index, head),
+  }));
+
+/** Prices the indices for the view's session, in the order given. */
+export function priceIndices(
+  market: Market,
+  view: TierView,
+  indices: readonly IndexWithSeries[],
+): PricedIndex[] {
+  const parts = basketParts(market, view);
+  const bySegment = Map.groupBy(parts, ({ segment }) => segment);
+  return indices.map((index) => {
+    const own = index.id === COMPOSITE ? parts : (bySegment.get(index.name) ?? []);
+    const result = equalWeighted(own.filter(isConstituent));
+    return { ...index, view, result, excluded: withoutBase(own) };
+  });
+}
+
+/** `/index`: the composite, without its series. */
+export function compositeBody(envelope: Envelope, { result, excluded }: PricedIndex): string {
+  const fields = indexFields(envelope, COMPOSITE, "equal", result, excluded);
+  return jsonText(fields satisfies schemas.Body<typeof schemas.index>);
+}
+
+/** An index as `/indices` has it. */
+export function listedIndex({ id, name, result, view, series }: PricedIndex) {
+  const last = chainedCloses(view, series).at(-1);
+  return {
+    id,
+    name,
+    constituents: result.contributions.length,
+    level: exactly(result.level),
+    chg_24h_pct: exactly(result.chg24hPct),
+    chg_30d_pct: exactly(result.chg30dPct),
+    series_close: exactly(last?.close ?? null),
+    series_date: last === undefined ? null : dateText(last.date),
+  };
+}
+
+/** `/indices`: one line for each index. */
+export function indicesBody(envelope: Envelope, indices: readonly PricedIndex[]): string {
+  const body: schemas.Body<typeof schemas.indices> = {
+    ...envelopeFields(envelope),
+    indices: indices.map(listedIndex),
+  };
+  return jsonText(body);
+}
+
+/** `/indices/{id}`: the fields of `/index`, and the series. */
+export function indexBody(
+  envelope: Envelope,
+  { id, result, excluded, view, series }: PricedIndex,
+): string {
+  const closes = chainedCloses(view, series);
+  const base = closes.length === 0 ? null : (series?.base ?? null);
+  const body: schemas.Body<typeof schemas.indexWithSeries> = {
+    ...indexFields(envelope, id, "equal", result, excluded),
+    series: {
+      method: CHAINED_METHOD,
+      base: { date: base === null ? null : dateText(base), level: INDEX_BASE_LEVEL },
+      history: closes.map(({ date, close }) => ({ date: dateText(date), close: exactly(close) })),
+    },
+  };
+  return jsonText(body);
+}
+
+/**
+ * `/indices.csv`: all series, in the order given. Ids have letters, digits and `-` only, so nothing is to
+ * quote; one that begins with `-` gets an apostrophe, as in other files.
+ */
+export function indicesCsv(indices: readonly PricedIndex[]): string {
+  const rows = indices.flatMap(({ id, view, series }) =>
+    chainedCloses(view, series).map(
+      ({ date, close }) => `${harmless(id)},${dateText(date)},${close}\r\n`,
+    ),
+  );
+  return `index_id,date,close\r\n${rows.join("")}`;
+}

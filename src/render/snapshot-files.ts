@@ -1,0 +1,119 @@
+/** All files of a snapshot except its manifest, and how each is rendered. */
+import { renderCorrections } from "../ledger/corrections.ts";
+import { TIER_NAMES, type PerTier, type TierName } from "../market/tier.ts";
+import { discontinuedOf, basketParts, recordsOf, type TierView } from "../market/view.ts";
+import { renderBasketFile } from "./basket-file.ts";
+import type { Envelope } from "./envelope.ts";
+import {
+  compositeBody,
+  indexBody,
+  indicesBody,
+  indicesCsv,
+  indicesWithSeries,
+  priceIndices,
+  type IndexWithSeries,
+  type PricedIndex,
+} from "./index-files.ts";
+import { renderCatalog } from "../snapshot/catalog-file.ts";
+import type { Piece } from "../snapshot/coded.ts";
+import { FILES } from "../store/paths.ts";
+import { renderCsv } from "./board-csv.ts";
+import { historyCsv, historyParquet, levelsCsv } from "./history.ts";
+import { boardBody, contractBody, correctionsBody, sparklinesBody } from "./payload-bodies.ts";
+import { renderReport, type ReportInput } from "./report/page.ts";
+import { renderWorkbook } from "./workbook/workbook.ts";
+
+/** A file of a snapshot that is not rendered yet. */
+export interface PlannedFile {
+  /** The path in the snapshot's folder. */
+  readonly path: string;
+  /** The tier that the file is for; null: no tier. */
+  readonly tier: TierName | null;
+  /** Text or bytes; of a file that contracts are read from alone, pieces: it is stored gzip-coded only. */
+  render(): string | Uint8Array | Iterable<Piece> | Promise<Uint8Array>;
+}
+
+/** The files of a snapshot. `views` are of `input.market` at `input.head`. */
+export function snapshotFiles(input: ReportInput, views: PerTier<TierView>): PlannedFile[] {
+  const { market, head } = input;
+  const { catalog } = market;
+  const indices = indicesWithSeries(market, head);
+  return [
+    { path: FILES.report, tier: null, render: () => renderReport(input, indices) },
+    ...TIER_NAMES.toReversed().flatMap((name) => tierFiles(input, views[name], indices)),
+    { path: FILES.catalog, tier: null, render: () => renderCatalog(catalog) },
+    { path: FILES.corrections, tier: null, render: () => renderCorrections(input.corrections) },
+  ];
+}
+
+function tierFiles(
+  input: ReportInput,
+  view: TierView,
+  indices: readonly IndexWithSeries[],
+): PlannedFile[] {
+  const { market, head, attribution } = input;
+  const { tier } = view;
+  const envelope: Envelope = {
+    session: view.session,
+    delayedSessions: tier.delaySessions,
+    license: tier.license,
+    attribution,
+  };
+  const file = (path: string, render: PlannedFile["render"]): PlannedFile => ({
+    path,
+    tier: tier.name,
+    render,
+  });
+
+  const files = [file(FILES.board(tier.name), () => boardBody(envelope, view, head + 1))];
+  if (tier.index) {
+    let priced: readonly PricedIndex[] | null = null;
+    const all = (): readonly PricedIndex[] => (priced ??= priceIndices(market, view, indices));
+    const at = (place: number): PricedIndex => all()[place] as PricedIndex;
+    files.push(
+      file(FILES.index(tier.name), () => compositeBody(envelope, at(0))),
+      file(FILES.indices(tier.name), () => indicesBody(envelope, all())),
+      ...indices.map(({ id }, place) =>
+        file(FILES.indexOf(tier.name, id), () => indexBody(envelope, at(place))),
+      ),
+      file(FILES.indicesCsv(tier.name), () => indicesCsv(all())),
+    );
+  }
+  if (tier.baskets) {
+    const body = (): string => renderBasketFile(envelope, basketParts(market, view));
+    files.push(file(FILES.basket(tier.name), body));
+  }
+  if (tier.exports.includes("csv")) {
+    files.push(file(FILES.csv(tier.name), () => renderCsv(view)));
+  }
+  if (tier.exports.includes("xlsx")) {
+    files.push(file(FILES.xlsx(tier.name), () => renderWorkbook(view, { attribution })));
+  }
+  const correctionsOf = Map.groupBy(input.corrections, ({ contract }) => contract);
+  const contracts = [...recordsOf(view), ...discontinuedOf(view)].map((record) => {
+    const { id } = record.contract;
+    const corrections = correctionsOf.get(id) ?? [];
+    const body = (): string =>
+      contractBody(envelope, view, record, market.maxCarryDays, corrections);
+    return file(FILES.contract(tier.name, id), body);
+  });
+  if (tier.history !== null) {
+    const ids = new Set(market.catalog.map(({ id }) => id));
+    const body = (): string => correctionsBody(envelope, view, input.corrections, ids);
+    files.push(
+      file(FILES.tierCorrections(tier.name), body),
+      file(FILES.sparklines(tier.name), () =>
+        sparklinesBody(envelope, view, tier.index ? indices : []),
+      ),
+    );
+  }
+  if (tier.historyFiles.includes("csv")) {
+    files.push(file(FILES.historyCsv(tier.name), () => historyCsv(view, market.catalog)));
+    // The other long file comes after the contracts, so that the two overlap in memory for less time.
+    contracts.push(file(FILES.levelsCsv(tier.name), () => levelsCsv(view, market.catalog)));
+  }
+  if (tier.historyFiles.includes("parquet")) {
+    files.push(file(FILES.historyParquet(tier.name), () => historyParquet(view, market.catalog)));
+  }
+  return [...files, ...contracts];
+}

@@ -1,0 +1,47 @@
+/** The texts of src/site as the proxy serves them, and the blocks of code in them. */
+import { siteFile } from "../../src/site/site-files.ts";
+import { USUAL_LIMITS } from "../../src/feed/finding.ts";
+import { withSlots } from "../../src/proxy/answers/pages/texts.ts";
+import { blocksOf, type Block } from "../docs/blocks.ts";
+
+export const ORIGIN = "https://prices.example";
+
+/** The Markdown with all slots filled. `origin` is the service's address in its commands. */
+export const textOf = (file: string, origin = ORIGIN): string =>
+  withSlots(siteFile(file), { graceMs: 3_600_000, limits: USUAL_LIMITS }).replaceAll(
+    "{{origin}}",
+    origin,
+  );
+
+/** What stands under a heading, up to the next one of the same or a higher level. */
+export function under(markdown: string, heading: string): string {
+  const lines = markdown.split("\n");
+  const start = lines.findIndex((line) => /^#+ (.*)/.exec(line)?.[1] === heading);
+  if (start < 0) throw new Error(`no heading ${heading}`);
+  const level = lines[start]?.indexOf(" ") ?? 0;
+  const end = lines.findIndex((line, at) => at > start && isHeadingUpTo(level, line));
+  return lines.slice(start + 1, end < 0 ? undefined : end).join("\n");
+}
+
+/** In Python a comment, which begins with `#` and a space, stands in a block: ours are indented. */
+const isHeadingUpTo = (level: number, line: string): boolean =>
+  (/^(#+) /.exec(line)?.[1]?.length ?? Infinity) <= level;
+
+/** The blocks under a heading, without answers. */
+export const programsUnder = (markdown: string, heading: string): Block[] =>
+  blocksOf(under(markdown, heading)).filter(({ language }) =>
+    ["sh", "python", "js", "sql"].includes(language),
+  );
+
+/** The cells of the rows of the tables in a text, without their headers. */
+export const rowsOf = (markdown: string): string[][] =>
+  markdown
+    .split("\n")
+    .filter((line, at, lines) => line.startsWith("|") && !/^\|[-| :]+\|$/.test(lines[at + 1] ?? ""))
+    .filter((line) => !/^\|[-| :]+\|$/.test(line))
+    .map((line) =>
+      line
+        .split("|")
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    );
