@@ -144,7 +144,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     const onFailure = (error: unknown): void => {
       log.error({ err: error }, "request cannot be handled");
     };
-    const connections = new Connections(server, appListener(app, backlog, onFailure));
+    const connections = new Connections(server, appListener(app, onFailure));
     server.maxConnections = options.maxConnections;
     server.on("drop", () => {
       metrics.connectionsRefused += 1;

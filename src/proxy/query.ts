@@ -6,6 +6,8 @@ import { deny, type Denial, type ParameterFault, type ProblemCode } from "./prob
 /** Decoded names and values in the order sent. */
 export type Query = readonly (readonly [name: string, value: string])[];
 
+const NO_QUERY: Query = [];
+
 const MAX_FAULTS_TOLD = 100;
 const SHOWN_CHARACTERS = 120;
 
@@ -20,7 +22,7 @@ const PAIRS_MAX = 100;
  * these, and of the others only whether they hold a key.
  */
 export function parseQuery(text: string): Query {
-  if (text === "") return [];
+  if (text === "") return NO_QUERY;
   const read = text
     .split("&", PAIRS_MAX + 1)
     .slice(0, PAIRS_MAX)

@@ -242,8 +242,16 @@ export const takenBy = ({
 }: Route): readonly Parameter[] => [...computedBy, ...selectedBy, ...parameters];
 
 /** Their names. */
-export const parametersOf = (route: Route): readonly string[] =>
-  takenBy(route).map(({ name }) => name);
+export function parametersOf(route: Route): readonly string[] {
+  let names = namesKnown.get(route);
+  if (names === undefined) {
+    names = takenBy(route).map(({ name }) => name);
+    namesKnown.set(route, names);
+  }
+  return names;
+}
+
+const namesKnown = new WeakMap<Route, readonly string[]>();
 
 /** The lowest tier with keys that includes this request. */
 export const requiredTier = (route: DataRoute, query: Query): KeyTierName | undefined =>

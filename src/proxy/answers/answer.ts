@@ -1,4 +1,4 @@
-/** What handlers are asked, and what they answer with. app.ts makes HTTP of it. */
+/** What handlers are asked, and what they answer with. http/road.ts asks them. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { Place } from "../../lib/turns.ts";
 import type { Tier } from "../../market/tier.ts";
@@ -8,10 +8,11 @@ import type { Query } from "../query.ts";
 import {
   CORS_HEADERS,
   VARY,
+  rawOf,
   type Entity,
-  type FieldList,
   type Forms,
   type HeaderFields,
+  type RawFields,
   type Validators,
 } from "../serve/entity.ts";
 
@@ -61,16 +62,15 @@ export interface Unmade extends Sendable {
 /** An answer as it is sent, whatever the request's preconditions. */
 export interface Reply {
   readonly status: number;
-  readonly fields: FieldList;
+  readonly raw: RawFields;
   /** Null: no body. A list is one body. */
   readonly body: Exclude<Entity["body"], Function> | ReadableStream<Uint8Array> | null;
-  /** The remaining calls, if they were looked up or a call was counted. */
-  readonly remaining?: number;
   /** The code of a problem, for the log. */
   readonly code?: ProblemCode;
 }
 
-export type Outcome = Found | Reply | Denial;
+/** Something to send, which preconditions and the quota may stop, or an answer as it is. */
+export type Outcome = Found | Unmade | Reply | Denial;
 
 /** A document that caches must not store. */
 export const uncached = (body: Buffer, mediaType: string): HeaderFields => ({
@@ -84,13 +84,13 @@ export const uncached = (body: Buffer, mediaType: string): HeaderFields => ({
 /** A small JSON document that caches must not store. */
 export function jsonReply(value: unknown): Reply {
   const body = Buffer.from(`${JSON.stringify(value)}\n`);
-  return { status: 200, fields: Object.entries(uncached(body, "application/json")), body };
+  return { status: 200, raw: rawOf(uncached(body, "application/json")), body };
 }
 
 /** The address of something has changed for good (RFC 9110, 15.4.9); the method stays the same. */
 export const movedReply = (location: string): Reply => ({
   status: 308,
-  fields: Object.entries({
+  raw: rawOf({
     ...CORS_HEADERS,
     location,
     "content-length": "0",

@@ -7,14 +7,7 @@ import { NO_QUEUE, type Place } from "../../lib/turns.ts";
 import type { Tier } from "../../market/tier.ts";
 import type { Publication } from "../../snapshot/log/entry.ts";
 import { FILES } from "../../store/paths.ts";
-import {
-  movedReply,
-  type Asked,
-  type Found,
-  type Reader,
-  type Reply,
-  type Unmade,
-} from "./answer.ts";
+import { movedReply, type Asked, type Outcome, type Reader, type Reply } from "./answer.ts";
 import { pricedBasket, readBasket, type BasketQuery } from "./priced-basket.ts";
 import type { Service } from "./pages/page-frame.ts";
 import { didYouMean } from "./near-ids.ts";
@@ -35,7 +28,8 @@ import type { Archive } from "../serve/archive.ts";
 import type { Forms } from "../serve/entity.ts";
 import { cacheControl, overdueSessions } from "../serve/freshness.ts";
 import type { LiveSnapshot } from "../serve/live.ts";
-import type { LoadedSnapshot, ServedSnapshot } from "../serve/load.ts";
+import type { LoadedSnapshot } from "../serve/load.ts";
+import type { ServedSnapshot } from "../serve/snapshot.ts";
 import type { LogReader } from "../serve/log-reader.ts";
 import { readSelection, selected, type Selection } from "./selection.ts";
 import { depthDenial, findVintage, namesEntry, readVintage, type VintageQuery } from "./vintage.ts";
@@ -60,9 +54,6 @@ interface Wanted {
   readonly faults: readonly Fault[];
 }
 
-/** What a data route answers with: what is unmade is made once the call is counted. */
-export type DataOutcome = Found | Unmade | Reply | Denial;
-
 /** An answer for ever (RFC 8246). */
 const SETTLED = "private, max-age=31536000, immutable";
 
@@ -71,12 +62,7 @@ export function dataAnswers(sources: DataSources) {
   const { live, log, archive, logger, pollMs, publicUrl } = sources;
   // Only its path: a redirect leaves the caller at the host that it asked, to which it may send its key.
   const prefix = publicUrl ? new URL(publicUrl).pathname.replace(/\/$/, "") : "";
-  return async (
-    route: DataRoute,
-    asked: Asked,
-    reader: Reader,
-    place: Place,
-  ): Promise<DataOutcome> => {
+  return async (route: DataRoute, asked: Asked, reader: Reader, place: Place): Promise<Outcome> => {
     const { query, nowMs } = asked;
     const { tier } = reader;
     const snapshot = live.current;
@@ -114,7 +100,7 @@ export function dataAnswers(sources: DataSources) {
     reader: Reader,
     place: Place,
     { stamp }: LoadedSnapshot,
-  ): Promise<DataOutcome> {
+  ): Promise<Outcome> {
     let publication: Publication | null = null;
     const unopened = (error: unknown): Promise<Denial> => denialOf(error, publication, asked);
     try {
@@ -163,7 +149,7 @@ export function dataAnswers(sources: DataSources) {
     place: Place,
     snapshot: ServedSnapshot,
     fresh: string,
-  ): Promise<DataOutcome> {
+  ): Promise<Outcome> {
     const { stamp } = snapshot;
     const { tier } = reader;
     const { nowMs } = asked;

@@ -24,7 +24,7 @@ import {
   type Fault,
   type Query,
 } from "../query.ts";
-import type { ServedSnapshot } from "../serve/load.ts";
+import type { ServedSnapshot } from "../serve/snapshot.ts";
 import { unknownFaults } from "./near-ids.ts";
 import { entityOf, tagOf, validatorsOf, type Forms } from "../serve/entity.ts";
 import { ofSnapshot } from "../serve/served-file.ts";

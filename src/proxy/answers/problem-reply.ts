@@ -3,7 +3,7 @@ import { filled, siteFile } from "../../site/site-files.ts";
 import { escaped } from "../../site/text.js";
 import { PROBLEM_MEDIA_TYPE, problemBody, PROBLEMS, type Denial } from "../problems.ts";
 import { shownText } from "../query.ts";
-import { CORS_HEADERS, VARY } from "../serve/entity.ts";
+import { CORS_HEADERS, rawOf, VARY } from "../serve/entity.ts";
 import { parseWeights } from "../serve/intent.ts";
 import { PAGES } from "../uncounted-routes.ts";
 import { uncached, type Asked, type Reply } from "./answer.ts";
@@ -16,7 +16,7 @@ export const ALLOWED_METHODS = "GET, HEAD, OPTIONS";
 /** The answer to a preflight (Fetch, 4.8) and to any other OPTIONS request. */
 export const OPTIONS_REPLY: Reply = {
   status: 204,
-  fields: Object.entries({
+  raw: rawOf({
     ...CORS_HEADERS,
     allow: ALLOWED_METHODS,
     "access-control-allow-methods": ALLOWED_METHODS,
@@ -61,7 +61,7 @@ export function problemReply(
     // RFC 9110, 15.5.17.
     ...(sizeBytes !== undefined && { "content-range": `bytes */${sizeBytes}` }),
   };
-  return { status, code, fields: Object.entries(fields), body };
+  return { status, code, raw: rawOf(fields), body };
 }
 
 /** No page is deeper. A path of nothing but slashes must not make a page of megabytes. */

@@ -24,7 +24,7 @@ import { prefersGzip } from "../serve/intent.ts";
 import type { Forms } from "../serve/entity.ts";
 import type { PreparedFile } from "../serve/served-file.ts";
 import { QUICK_BYTES_MAX } from "../serve/stream.ts";
-import type { ServedSnapshot } from "../serve/load.ts";
+import type { ServedSnapshot } from "../serve/snapshot.ts";
 import type { LogReader } from "../serve/log-reader.ts";
 import { DATA_ROUTES, type DataRoute } from "../routes.ts";
 import { AFTER_MAX } from "../uncounted-routes.ts";

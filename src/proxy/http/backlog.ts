@@ -11,9 +11,12 @@ import type { AddressGroup } from "./client-address.ts";
 /** Only a client that sends requests before it reads answers can exceed this share. */
 const SHARE = 1 / 16;
 /** So much of an answer is written at once; the rest follows when the reader has taken it. */
-const PIECE_BYTES = 65_536;
+export const PIECE_BYTES = 65_536;
 /** Pieces that a stream holds: the written one, the next, the one before its digest, one from the store. */
 const HELD_BY_STREAM = 4;
+
+/** A body that does not fit a piece, or a stream. */
+export type LargeBody = Exclude<Reply["body"], null>;
 
 /** What waits on a connection, and the address of its newest request. */
 interface Waiting {
@@ -42,13 +45,6 @@ export class Backlog {
     this.#trustedHops = trustedHops;
   }
 
-  /** The body as it is sent: a large one in pieces, each when the reader has taken the one before. */
-  bodyFor(request: IncomingMessage, body: Reply["body"]): Buffer | ReadableStream | null {
-    if (body === null || (Buffer.isBuffer(body) && body.length <= PIECE_BYTES)) return body;
-    const parts = Buffer.isBuffer(body) ? [body] : body;
-    return ReadableStream.from(this.#pieces(parts, request));
-  }
-
   /** Counts what is written of an answer until the reader has taken it. */
   wait(response: ServerResponse): void {
     const bytes = response.writableLength;
@@ -60,15 +56,13 @@ export class Backlog {
     response.once("finish", () => this.#release(socket, bytes));
   }
 
-  async *#pieces(
-    parts: readonly Buffer[] | ReadableStream<Uint8Array>,
-    request: IncomingMessage,
-  ): AsyncGenerator<Uint8Array> {
+  /** A large body in pieces, each when the reader has taken the one before. */
+  async *pieces(body: LargeBody, request: IncomingMessage): AsyncGenerator<Uint8Array> {
     const { socket } = request;
     const address = addressOf(request, this.#trustedHops);
     socket.setTimeout(this.#stalledMs);
-    const held = parts instanceof ReadableStream ? HELD_BY_STREAM : 1;
-    for await (const part of parts) {
+    const held = body instanceof ReadableStream ? HELD_BY_STREAM : 1;
+    for await (const part of Buffer.isBuffer(body) ? [body] : body) {
       for (let at = 0; at < part.length; at += PIECE_BYTES) {
         const piece = part.subarray(at, at + PIECE_BYTES);
         this.#hold(socket, held * piece.length, address);

@@ -139,5 +139,11 @@ export const addressOf = (request: IncomingMessage, trustedHops: number): Addres
   );
 
 /** How many fields have this name. `headers` hides repeats of some fields; `rawHeaders` does not. */
-export const countFields = (rawHeaders: readonly string[], name: string): number =>
-  rawHeaders.filter((field, at) => at % 2 === 0 && field.toLowerCase() === name).length;
+export function countFields(rawHeaders: readonly string[], name: string): number {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const field = rawHeaders[at] as string;
+    if (field.length === name.length && field.toLowerCase() === name) count += 1;
+  }
+  return count;
+}

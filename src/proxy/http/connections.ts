@@ -37,6 +37,8 @@ export class Connections {
     server.on(opened, (socket: Socket) => {
       this.#handshaking.delete(clientOf(socket));
       this.#newest.set(socket, null);
+      // Each of many answers that wait on a connection listens for its end.
+      socket.setMaxListeners(0);
       this.#drains.set(socket, socket.listeners("drain") as (() => void)[]);
       socket.once("close", () => this.#newest.delete(socket));
     });

@@ -15,7 +15,8 @@ import type { ProxyMetrics } from "../ops/metrics.ts";
 import type { Service } from "../answers/pages/page-frame.ts";
 import { ALLOWED_METHODS, problemReply, PROGRAMS } from "../answers/problem-reply.ts";
 import { deny, type Denial } from "../problems.ts";
-import { remainingAfter, sentFields, transportFields } from "./send.ts";
+import { remainingAfter } from "./quota.ts";
+import { sentFields } from "./respond.ts";
 
 /** How long, and how much, the server reads on from a refused sender so that it gets the answer. */
 const LINGER_MS = 1_000;
@@ -65,9 +66,9 @@ export function answerRefusedRequests(
     const { subject, tier } = callerAt(address, gatekeeper, nowMs);
     const left = remainingAfter(tier.callsPerMonth, gatekeeper.counts.known(subject, nowMs) ?? 0);
     const asked = { path: PROGRAMS, headers: {} };
-    const { body, fields } = problemReply(denial, asked, service);
-    const head = [...sentFields(fields, left), ...transportFields(socket), ["connection", "close"]];
-    const lines = head.map(([name, value]) => `${name}: ${value}\r\n`);
+    const { body, raw } = problemReply(denial, asked, service);
+    const head = [...sentFields(raw, left, socket), "connection", "close"];
+    const lines = head.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`));
     socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n`);
     socket.end(body);
     linger(socket);

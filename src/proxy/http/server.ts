@@ -5,10 +5,8 @@ import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { createSecureContext, Server as TlsServer } from "node:tls";
 import type { H3 } from "h3";
-import { NodeRequest, sendNodeResponse } from "srvx/node";
+import { NodeRequest } from "srvx/node";
 import { InputError, reasonOf, UnreachableError } from "../../lib/errors.ts";
-import type { Backlog } from "./backlog.ts";
-import { transportFields } from "./send.ts";
 
 /** The limits of connections in milliseconds and bytes, unless a test sets others. */
 export const CONNECTION_LIMITS = {
@@ -111,24 +109,15 @@ export async function listen(
  * Makes the listener. It never rejects: `onFailure` receives an error from outside the app, or of a
  * response that cannot be sent, and the connection is closed.
  */
-export function appListener(
-  app: H3,
-  backlog: Backlog,
-  onFailure: (error: unknown) => void,
-): RequestListener {
+export function appListener(app: H3, onFailure: (error: unknown) => void): RequestListener {
   return async (request, response) => {
     try {
       // The proxy does not use Host, and h3 fails on an invalid one. Checks read rawHeaders, which
       // keep what the client sent.
       request.headers.host = "localhost";
-      for (const [name, value] of transportFields(request.socket)) response.setHeader(name, value);
       request.url = originForm(request.url ?? "");
-      const answer = await app.fetch(new NodeRequest({ req: request, res: response }));
-      const sending = sendNodeResponse(response, answer);
-      backlog.wait(response);
-      await sending;
-      // What a stream has left to the socket.
-      backlog.wait(response);
+      await app.fetch(new NodeRequest({ req: request, res: response }));
+      if (!response.headersSent) throw new Error("The app has not answered");
     } catch (error) {
       onFailure(error);
       response.destroy();

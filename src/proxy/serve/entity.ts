@@ -12,8 +12,8 @@ export type Coding = keyof Forms;
 
 /** Header fields by lower-case name, in sending order. */
 export type HeaderFields = Readonly<Record<string, string>>;
-/** The same as they are sent: a list is copied for each answer in a quarter of an object's time. */
-export type FieldList = readonly (readonly [name: string, value: string])[];
+/** The same as Node writes them: names and values in turn. */
+export type RawFields = readonly string[];
 
 /** What is known of an entity before its body is made: enough for preconditions, and for a 304. */
 export interface Validators {
@@ -21,14 +21,15 @@ export interface Validators {
   /** For Last-Modified and If-Modified-Since (epoch milliseconds); null: it has no date. */
   readonly modifiedMs: number | null;
   /** The fields of a 304, without those that depend on the request. */
-  readonly notModifiedFields: FieldList;
+  readonly notModified: RawFields;
 }
 
 export interface Entity extends Validators {
   /** Of the whole body. */
   readonly sizeBytes: number;
   /** The fields of an answer with it, without those that depend on the request. */
-  readonly fields: FieldList;
+  readonly fields: HeaderFields;
+  readonly raw: RawFields;
   /** A list is one body. */
   readonly body: Buffer | readonly Buffer[] | OpenBody;
 }
@@ -67,32 +68,34 @@ interface Parts extends Tagged, Pick<Entity, "body"> {
   readonly sha256?: string;
 }
 
-export const validatorsOf = ({ etag, modifiedMs, shared }: Tagged): Validators => ({
+export const rawOf = (fields: HeaderFields): RawFields => Object.entries(fields).flat();
+
+export const validatorsOf = (tagged: Tagged): Validators => ({
+  etag: tagged.etag,
+  modifiedMs: tagged.modifiedMs,
+  notModified: rawOf(notModifiedFields(tagged)),
+});
+
+const notModifiedFields = ({ etag, modifiedMs, shared }: Tagged): HeaderFields => ({
+  ...CORS_HEADERS,
+  vary: VARY,
+  ...(modifiedMs !== null && { "last-modified": new Date(modifiedMs).toUTCString() }),
+  ...shared,
   etag,
-  modifiedMs,
-  notModifiedFields: Object.entries({
-    ...CORS_HEADERS,
-    vary: VARY,
-    ...(modifiedMs !== null && { "last-modified": new Date(modifiedMs).toUTCString() }),
-    ...shared,
-    etag,
-  }),
 });
 
 export function entityOf(parts: Parts): Entity {
   const { body, content, coding = "identity", sha256 } = parts;
   const sizeBytes = typeof body === "function" ? (parts.sizeBytes as number) : sizeOf(body);
-  const validators = validatorsOf(parts);
-  const fields = validators.notModifiedFields.concat(
-    Object.entries({
-      ...content,
-      "content-length": String(sizeBytes),
-      // Not in a 304, which costs no call: a level could be guessed from the digest.
-      ...(sha256 !== undefined && { "unencoded-digest": digestField(sha256) }),
-      ...(coding !== "identity" && { "content-encoding": coding }),
-    }),
-  );
-  return { ...validators, sizeBytes, fields, body };
+  const fields = {
+    ...notModifiedFields(parts),
+    ...content,
+    "content-length": String(sizeBytes),
+    // Not in a 304, which costs no call: a level could be guessed from the digest.
+    ...(sha256 !== undefined && { "unencoded-digest": digestField(sha256) }),
+    ...(coding !== "identity" && { "content-encoding": coding }),
+  };
+  return { ...validatorsOf(parts), sizeBytes, fields, raw: rawOf(fields), body };
 }
 
 const sizeOf = (body: Buffer | readonly Buffer[]): number =>

@@ -147,7 +147,7 @@ function requestedRange(
   { method, headers: { range, "if-range": ifRange } }: Request,
 ): ByteRange | "unsatisfiable" | null {
   if (range === undefined || method !== "GET") return null;
-  const { "accept-ranges": unit, "last-modified": modified } = Object.fromEntries(fields);
+  const { "accept-ranges": unit, "last-modified": modified } = fields;
   const isNamed = ifRange === undefined || ifRange === etag || ifRange === modified;
   return unit === "bytes" && isNamed ? parseRange(range, sizeBytes) : null;
 }

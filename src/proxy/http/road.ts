@@ -1,0 +1,279 @@
+/**
+ * The road of every request, from top to bottom: check, identify, find, refuse or 304, charge, make, respond.
+ * The first check that fails decides the answer. Denials are return values; an exception is a defect.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { setImmediate } from "node:timers/promises";
+import type { Clock } from "../../lib/clock.ts";
+import { NO_QUEUE, type Place, type Turns } from "../../lib/turns.ts";
+import type { Gatekeeper } from "../../state/gatekeeper.ts";
+import type { Asked, Outcome, Reply } from "../answers/answer.ts";
+import { fits, isLink, targetOf, tokenIn } from "../answers/link-target.ts";
+import type { Service } from "../answers/pages/page-frame.ts";
+import { ALLOWED_METHODS, OPTIONS_REPLY, problemReply } from "../answers/problem-reply.ts";
+import type { ProxyMetrics } from "../ops/metrics.ts";
+import type { Logger } from "../ops/request-log.ts";
+import { BUSY, deny, type Denial } from "../problems.ts";
+import { faultsDenial, holdsKey, nameFaults } from "../query.ts";
+import { isExact } from "../routes.ts";
+import { asksForAny, intentOf, likelyForms, stopOf, type Intent } from "../serve/intent.ts";
+import type { Backlog } from "./backlog.ts";
+import {
+  addressOf,
+  callerAt,
+  identify,
+  identifyLink,
+  isAdmitted,
+  misplacedIn,
+  type AdmittedCaller,
+  type Caller,
+} from "./caller.ts";
+import { shortened } from "./client-address.ts";
+import { Exchange } from "./exchange.ts";
+import { quotaExceeded, remaining, remainingAfter } from "./quota.ts";
+import { isLaborious, replyOf, stoppedReply, unsatisfiable, type Sending } from "./reply.ts";
+import { respond } from "./respond.ts";
+
+/** An address: whose answers it gives, whether one costs a call, and how to find it. */
+export type Address = {
+  /** `{id}` stands for one segment. */
+  readonly path: string;
+} & (
+  | {
+      /** The answer needs no key, and never waits for the state. */
+      readonly reader: "everybody";
+      readonly find: (asked: Asked) => Outcome | Promise<Outcome>;
+    }
+  | {
+      /** A link names its reader by itself. */
+      readonly reader: "caller" | "link";
+      readonly isCounted: boolean;
+      /** All refusals that need neither the body nor a count are decided here. */
+      readonly find: (
+        asked: Asked,
+        reader: AdmittedCaller,
+        place: Place,
+      ) => Outcome | Promise<Outcome>;
+    }
+);
+
+export interface RoadOptions extends Service {
+  readonly gatekeeper: Gatekeeper;
+  /** Bodies pass through it. */
+  readonly backlog: Backlog;
+  /** Work waits in it. */
+  readonly turns: Turns;
+  readonly clock: Clock;
+  readonly metrics: ProxyMetrics;
+  readonly logger: Logger;
+  /** How many proxies of the operator are in front; their X-Forwarded-For is trusted. */
+  readonly trustedHops: number;
+}
+
+const NOT_FOUND = deny("not_found", "There is nothing at this path.");
+const KEY_IN_QUERY = deny(
+  "key_in_query",
+  "The query holds what looks like an API key; send it in a header field.",
+);
+const INTERNAL = deny("internal", "The service failed to answer; this is logged.");
+const STATE_RETRY_MS = 5_000;
+
+/** Answers a request; null: no address has its path. */
+export type Travel = (
+  address: Address | null,
+  request: IncomingMessage,
+  response: ServerResponse,
+) => Promise<void>;
+
+/** Makes the road. It never rejects. */
+export function roadOf(options: RoadOptions): Travel {
+  const { gatekeeper, turns, clock, metrics, logger, backlog, trustedHops } = options;
+  const { counts } = gatekeeper;
+
+  return async (address, request, response) => {
+    const exchange = new Exchange(request, response, clock.now());
+    let outcome: Reply | Denial;
+    try {
+      outcome = await answerTo(exchange, address);
+    } catch (error) {
+      logger.error({ err: error, route: exchange.route }, "request failed");
+      exchange.asksState = false;
+      outcome = INTERNAL;
+    }
+
+    // Respond.
+    const told = "extras" in outcome ? problemReply(outcome, exchange, options) : outcome;
+    const reply = isLink(exchange.path) ? unlisted(told) : told;
+    const caller = exchange.caller ?? (await identified(exchange));
+    const { callsLeft, nowMs, asksState } = exchange;
+    const left = callsLeft ?? (await remaining(caller, counts, nowMs, asksState));
+    record(exchange, caller, reply);
+    try {
+      await respond(response, reply, left, backlog);
+    } catch (error) {
+      logger.error({ err: error, route: exchange.route }, "answer cannot be sent");
+      response.destroy();
+    }
+  };
+
+  async function answerTo(exchange: Exchange, address: Address | null): Promise<Reply | Denial> {
+    const { request, nowMs } = exchange;
+    const { method, headers } = request;
+
+    // Check the request itself.
+    const fault = exchange.hostFault();
+    if (fault !== null) return fault;
+    // h3's router also matches `/a/`, escapes and dot segments.
+    if (address === null || !isExact(exchange.path, address.path)) return NOT_FOUND;
+    exchange.route = address.path;
+    if (method === "OPTIONS") return OPTIONS_REPLY;
+    exchange.asksState = address.reader !== "everybody";
+    if (method !== "GET" && method !== "HEAD") {
+      return deny("method_not_allowed", `Method ${method}: expected ${ALLOWED_METHODS}.`);
+    }
+    // Of a link any query is refused, but only once it is known.
+    if (address.reader !== "link" && holdsKey(exchange.query)) return KEY_IN_QUERY;
+
+    // Identify.
+    let reader: AdmittedCaller | null = null;
+    if (address.reader !== "everybody") {
+      const caller = await (address.reader === "link" ? holderOf(exchange) : identified(exchange));
+      if ("code" in caller) return caller;
+      if (!isAdmitted(caller)) return refused(caller, exchange);
+      reader = caller;
+    }
+    const place = reader === null ? NO_QUEUE : turns.placeOf(reader.subject);
+    let isStreamed = false;
+    try {
+      // Find.
+      const found = await (address.reader === "everybody"
+        ? address.find(exchange)
+        : address.find(exchange, reader as AdmittedCaller, place));
+      if (!("cacheControl" in found)) return found;
+
+      // Refuse or 304: what is known of the answer without its body decides.
+      const unmade = "forms" in found ? null : found;
+      const known = "forms" in found ? intentOf(found.forms, request) : null;
+      const stop = stopOf(
+        unmade === null ? [(known as Intent).entity] : likelyForms(unmade.tags, headers),
+        headers,
+      );
+      const isOutside = stop === null && known?.status === 416;
+      // A 304 to `*` costs a call: it tells a caller without a copy something. Any other is free.
+      const isFree = isOutside || stop?.status === 412 || (stop !== null && !asksForAny(headers));
+      const payer = address.reader !== "everybody" && address.isCounted ? reader : null;
+      const limit = payer?.tier.callsPerMonth ?? null;
+      let used = 0;
+      if (payer !== null && isFree) {
+        // Written with the others of this turn of the loop, as counted answers are: one by one, each
+        // wakes its reader, which doubles what a 304 costs under load.
+        await setImmediate();
+        if (limit !== null) used = await counts.used(payer.subject, nowMs);
+        if (limit !== null && used >= limit) return quotaExceeded(payer, nowMs);
+      }
+      if (isOutside) return unsatisfiable(known);
+
+      // Charge: before any work, so that nobody has it done without a call left.
+      const needsPlace =
+        unmade === null ? isLaborious((known as Intent).entity.body, method) : unmade.isLaborious;
+      if (payer !== null && !isFree) {
+        if (stop === null && needsPlace && !place.enter()) return BUSY;
+        const taken = await counts.take(payer.subject, limit, nowMs, payer.keyId);
+        if (!taken.granted) return quotaExceeded(payer, nowMs);
+        used = taken.used;
+      }
+      if (payer !== null) exchange.callsLeft = remainingAfter(limit, used);
+      if (stop !== null) return stoppedReply(stop, found);
+
+      // Make: a call whose answer fails is given back.
+      const failed = (): void => {
+        if (payer === null) return;
+        exchange.callsLeft = null;
+        counts.giveBack(payer.subject, nowMs, payer.keyId);
+      };
+      try {
+        const forms = await unmade?.make(place);
+        if (forms !== undefined && "code" in forms) {
+          failed();
+          return forms;
+        }
+        const intent = forms === undefined ? known : intentOf(forms, request);
+        const reply = await replyOf(intent as Sending, found, request, place);
+        isStreamed = reply.body instanceof ReadableStream;
+        return reply;
+      } catch (error) {
+        failed();
+        if (found.unopened === undefined) throw error;
+        return await found.unopened(error);
+      }
+    } finally {
+      // A stream has work to do until it is sent.
+      if (isStreamed) exchange.whenSent(() => place.leave());
+      else place.leave();
+    }
+  }
+
+  /** Identifies the caller, once per request. */
+  async function identified(exchange: Exchange): Promise<Caller> {
+    const { request, nowMs, asksState } = exchange;
+    exchange.caller = await identify(request, trustedHops, gatekeeper, nowMs, asksState);
+    return exchange.caller;
+  }
+
+  /** Identifies the holder of a link, or refuses it. Key fields mean nothing here. */
+  async function holderOf(exchange: Exchange): Promise<Caller | Denial> {
+    const { request, path, query, nowMs } = exchange;
+    exchange.caller = callerAt(addressOf(request, trustedHops), gatekeeper, nowMs);
+    const token = tokenIn(path);
+    if (token === null) return NOT_FOUND;
+    const holder = await identifyLink(token, gatekeeper);
+    if (holder.refusal === "invalid_key") return NOT_FOUND;
+    if (holder.path === null) return refused(holder, exchange);
+    const target = targetOf(holder.path);
+    if (target === undefined || !fits(path, target)) return NOT_FOUND;
+    exchange.caller = holder;
+    return faultsDenial(nameFaults(query, [])) ?? holder;
+  }
+
+  /** Counts and logs the request. Neither metrics nor log holds a path, query or key as sent. */
+  function record(
+    { request, route, startedAt }: Exchange,
+    { tier, account }: Caller,
+    { status, code }: Reply,
+  ): void {
+    const durationMs = performance.now() - startedAt;
+    const name = tier?.name ?? "none";
+    metrics.requests.observe(route, name, status, durationMs);
+    if (!logger.wantsRequest(code)) return;
+    const { method } = request;
+    const from = shortened(addressOf(request, trustedHops));
+    logger.request({ method, route, status, code, account, tier: name, from, durationMs });
+  }
+}
+
+/** A link's address must reach neither the next page nor a search engine. */
+const unlisted = (reply: Reply): Reply => ({
+  ...reply,
+  raw: [
+    ...reply.raw,
+    ...(reply.raw.includes("referrer-policy") ? [] : ["referrer-policy", "no-referrer"]),
+    "x-robots-tag",
+    "noindex",
+  ],
+});
+
+const REFUSALS = {
+  invalid_key: "The key sent is not valid.",
+  key_suspended: "The key, or its account, is suspended.",
+  trial_lapsed: "The trial of the key's account has ended.",
+  state_unavailable: "Keys cannot be checked at the moment.",
+} as const;
+
+function refused({ refusal }: Caller, { request }: Exchange): Denial {
+  if (refusal === null) throw new Error("A caller without a refusal is admitted");
+  const retry = refusal === "state_unavailable" ? { retryAfterMs: STATE_RETRY_MS } : {};
+  const field = refusal === "invalid_key" ? misplacedIn(request) : undefined;
+  if (field === undefined) return deny(refusal, REFUSALS[refusal], retry);
+  const detail = `The field ${field} holds a key, and keys are not read there: send Authorization: Bearer KEY, or x-api-key: KEY.`;
+  return deny(refusal, detail);
+}
