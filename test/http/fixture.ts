@@ -114,6 +114,7 @@ export async function publishSession(
   session: Session,
   {
     first = false,
+    hasCloses = null as boolean | null,
     usd = 11,
     ids = PRICED,
     revise = null as string | null,
@@ -126,7 +127,7 @@ export async function publishSession(
     {
       catalog: first ? sourceOf("catalog.csv", catalogCsv()) : null,
       quotes: [sourceOf("quotes.csv", quotesCsv(session, usd, ids))],
-      closes: first ? [sourceOf("closes.csv", closesCsv(session))] : [],
+      closes: (hasCloses ?? first) ? [sourceOf("closes.csv", closesCsv(session))] : [],
       session,
       attribution,
       revise,
