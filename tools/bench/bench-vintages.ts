@@ -3,18 +3,15 @@
  * they are answered, beside a fixed rate of calls for the live board, whose latency is compared with
  * that of the same calls alone. The store is a folder, then S3.
  */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { copyStore } from "../../src/desk/copy-store.ts";
 import { openStore } from "../../src/store/open-store.ts";
-import { endWithUs } from "../../test/program/program.ts";
 import { testService } from "../../test/services/services.ts";
 import type { LiveLoaded } from "./live-load.ts";
 import type { BenchOptions, Section, Target, VintageFigures } from "./section.ts";
-import { LOAD_CORE, residentMb, Servers, type Server } from "./server-process.ts";
+import { runLoad } from "./load-process.ts";
+import { residentMb, Servers, type Server } from "./server-process.ts";
 import { BOARD_PATH, createProKey, startProxy } from "./bench-service.ts";
 import type { VintageLoaded } from "./vintage-load.ts";
 import { s3Place } from "./signed-store.ts";
@@ -117,25 +114,6 @@ async function load(
   );
   const peakMb = Math.max(beforeMb, ...samplesMb);
   return { alone, beside, vintages, beforeMb, peakMb, quartersMb };
-}
-
-/** Runs a load on its core, in a process of its own, and returns what it printed. */
-async function runLoad<T>(
-  script: string,
-  args: readonly (string | number)[],
-  niceness = 0,
-): Promise<T> {
-  const file = new URL(script, import.meta.url).pathname;
-  const words = ["-n", String(niceness), "taskset", "-c", LOAD_CORE, process.execPath, file];
-  const child = spawn("nice", [...words, ...args.map(String)], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  endWithUs(child);
-  const ended = once(child, "exit");
-  const printed = await text(child.stdout);
-  const [code] = await ended;
-  if (code !== 0) throw new Error(`${script} ended with ${String(code)}`);
-  return JSON.parse(printed) as T;
 }
 
 function sectionOf(

@@ -7,6 +7,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { benchBehindTls } from "./behind-tls.ts";
 import { benchBasket } from "./bench-basket.ts";
 import { benchConditional, benchHistory } from "./conditional.ts";
 import { benchKeys } from "./bench-keys.ts";
@@ -39,6 +40,7 @@ const BENCHES: { readonly [P in Part]: (options: BenchOptions) => Promise<Sectio
   keys: benchKeys,
   memory: benchMemory,
   switch: benchSwitch,
+  "behind-tls": benchBehindTls,
   start: benchStart,
   publish: benchPublish,
   vintages: benchVintages,

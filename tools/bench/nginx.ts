@@ -12,6 +12,11 @@ const NGINX = "/usr/sbin/nginx";
 const MODULES = "/usr/lib/nginx/modules";
 const LUA_MODULES = ["ndk_http_module.so", "ngx_http_lua_module.so"];
 
+/** Folders that nginx makes at its start, relative to its own. */
+const TEMPORARY = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
+  (kind) => `${kind}_temp_path ${kind};`,
+);
+
 /** Names what is missing of nginx and its Lua module; null if nothing is. */
 export function missingNginx(): string | null {
   const missing = [NGINX, ...LUA_MODULES.map((file) => join(MODULES, file))].filter(
@@ -49,9 +54,6 @@ function configuration(folder: string, port: number): string {
     .filter(([name]) => !own.has(name.toLowerCase()))
     .map(([name, value]) => `add_header ${name} ${JSON.stringify(value)};`);
   const contentType = headers.find(([name]) => name.toLowerCase() === "content-type")?.[1];
-  const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
-    (kind) => `${kind}_temp_path ${kind};`,
-  );
   return `
 ${LUA_MODULES.map((module) => `load_module ${join(MODULES, module)};`).join("\n")}
 ${process.getuid?.() === 0 ? "user root;" : ""}
@@ -60,7 +62,7 @@ worker_processes 1;
 pid nginx.pid;
 events { worker_connections 1024; }
 http {
-  ${temporary.join("\n  ")}
+  ${TEMPORARY.join("\n  ")}
   access_log off;
   server_tokens off;
   keepalive_timeout 65s;
@@ -92,6 +94,66 @@ http {
   }
 }
 `;
+}
+
+/**
+ * Starts nginx, one worker, as a front with TLS: a port for each upstream, with connections that it keeps.
+ * Returns the address of each, in their order.
+ */
+export async function startTlsFront(
+  folder: string,
+  upstreams: readonly Server[],
+  files: { readonly cert: string; readonly key: string },
+): Promise<{ readonly front: Server; readonly urls: readonly string[] }> {
+  const prefix = join(folder, "front");
+  mkdirSync(prefix);
+  const ports: number[] = [];
+  for (const _ of upstreams) ports.push(await freePort());
+  const plainPort = await freePort();
+  const servers = upstreams.map(
+    ({ url }, at) => `
+  upstream u${at} { server ${url.replace("http://", "")}; keepalive 64; keepalive_requests 1000000000; }
+  server {
+    listen 127.0.0.1:${ports[at]} ssl;
+    location / {
+      proxy_pass http://u${at};
+      proxy_http_version 1.1;
+      proxy_set_header connection "";
+      proxy_set_header x-forwarded-for $remote_addr;
+    }
+  }`,
+  );
+  const file = join(prefix, "nginx.conf");
+  writeFileSync(
+    file,
+    `
+${process.getuid?.() === 0 ? "user root;" : ""}
+daemon off;
+worker_processes 1;
+pid nginx.pid;
+events { worker_connections 1024; }
+http {
+  ${TEMPORARY.join("\n  ")}
+  access_log off;
+  keepalive_timeout 65s;
+  keepalive_requests 1000000000;
+  ssl_certificate ${files.cert};
+  ssl_certificate_key ${files.key};
+  ssl_protocols TLSv1.3;
+  server { listen 127.0.0.1:${plainPort}; return 200; }
+${servers.join("\n")}
+}
+`,
+  );
+  const front = await startServer({
+    name: "nginx with TLS",
+    command: NGINX,
+    args: ["-p", `${prefix}/`, "-c", file, "-e", join(prefix, "error.log")],
+    env: {},
+    log: join(prefix, "stderr.log"),
+    url: `http://127.0.0.1:${plainPort}`,
+  });
+  return { front, urls: ports.map((port) => `https://127.0.0.1:${port}`) };
 }
 
 async function freePort(): Promise<number> {

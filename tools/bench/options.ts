@@ -12,6 +12,7 @@ export const PARTS = [
   "publish",
   "memory",
   "switch",
+  "behind-tls",
   "vintages",
   "signing",
   "log",

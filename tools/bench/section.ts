@@ -42,6 +42,8 @@ export interface Figures {
   readonly rss_mb: number | null;
   /** The 99th percentile of latency during a switch, divided by that of all other answers. */
   readonly switch_p99: number | null;
+  /** The 99th percentile of latency at half load behind nginx with TLS, over a switch, in milliseconds. */
+  readonly half_load_p99_ms: number | null;
   /** Requests for old publications, by store; a store that is not installed is missing. */
   readonly vintages: Readonly<Record<string, VintageFigures>> | null;
 }
@@ -69,6 +71,7 @@ export const NO_FIGURES: Figures = {
   publish: null,
   rss_mb: null,
   switch_p99: null,
+  half_load_p99_ms: null,
   vintages: null,
 };
 
