@@ -1,6 +1,6 @@
 /** Serves Prometheus metrics (text format 0.0.4) on a separate port. */
 import { createServer } from "node:http";
-import { Registry } from "prom-client";
+import { Registry } from "@prometheus-io/client";
 import { Connections } from "./connections.ts";
 import { listen } from "./server.ts";
 

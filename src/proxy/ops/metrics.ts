@@ -1,7 +1,7 @@
 /** The proxy's metrics for Prometheus. */
 import { readdirSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { Counter, Gauge, Histogram, Registry } from "@prometheus-io/client";
 import { PROGRAM } from "../../lib/version.ts";
 import { SESSION_MS } from "../../market/session.ts";
 
@@ -141,7 +141,7 @@ export class ProxyMetrics {
       labelNames: ["version"],
       registers,
     }).set({ version: PROGRAM.version }, 1);
-    const judgements: Gauge = new Gauge({
+    const judgements: Gauge<"gate"> = new Gauge({
       name: "chipboard_judgements",
       help: "What the publication served let through, held back or changed.",
       labelNames: ["gate"],
@@ -169,8 +169,8 @@ function unchangedSessions({ stamp, movement }: Served): number {
 const BOUNDS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
 export class RequestMetrics {
-  readonly #requests: Counter;
-  readonly #durations: Histogram;
+  readonly #requests: Counter<"route" | "status" | "tier">;
+  readonly #durations: Histogram<"route" | "status_class">;
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -201,8 +201,8 @@ const LAG_RESOLUTION_MS = 20;
 
 /**
  * Metrics of the process under their usual names (Prometheus, "Writing client libraries"; those with
- * nodejs_ as in prom-client). prom-client's own default metrics are not used: they observe every
- * garbage collection, which costs a busy proxy a tenth of its throughput.
+ * nodejs_ as in `@prometheus-io/client`). The client's own default metrics are not used: they observe
+ * every garbage collection, which costs a busy proxy a tenth of its throughput.
  */
 function processReads(): Reads<ProcessMetric> {
   const lag = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS });
