@@ -78,7 +78,8 @@ export function signatureStep(
   }
   const seen = signed ?? newest;
   const { fingerprint } = requireSigned(seen, keys);
-  const [number, last] = [seen.entry.number, newest.entry.number];
+  const number = seen.entry.number;
+  const last = newest.entry.number;
   const after = number === last ? "" : `; entries up to ${last} are unsigned`;
   const text = `Entry ${number} of the log is signed by ${fingerprint}${after}`;
   return { step: proven("signature", text), seen };

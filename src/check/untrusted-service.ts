@@ -69,7 +69,9 @@ export class Service {
   }
 
   async #answer(path: string, maxBytes: number, what: string): Promise<HttpAnswer> {
-    const [agent, headers, signal] = [this.#agent, this.#headers, this.#ended];
+    const agent = this.#agent;
+    const headers = this.#headers;
+    const signal = this.#ended;
     try {
       return await get(this.at(path), { agent, headers, maxBytes, timeoutMs: REQUEST_MS, signal });
     } catch (cause) {

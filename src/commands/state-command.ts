@@ -134,7 +134,8 @@ async function print(
   { json }: JsonOption,
 ): Promise<void> {
   const { inWords } = await import("../state/copy-state.ts");
-  const [from, to] = [redactedUrl(fromLocation), redactedUrl(toLocation)];
+  const from = redactedUrl(fromLocation);
+  const to = redactedUrl(toLocation);
   if (json) {
     printJson({ from, to, ...copied });
   } else {

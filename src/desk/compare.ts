@@ -53,7 +53,8 @@ export async function compareSnapshots(
   const after = await findSnapshot(store, newer);
   const [asStored, newSide] = await Promise.all([sideOf(store, before), sideOf(store, after)]);
   const oldSide = withIdsOf(newSide, asStored);
-  const [old, now] = [oldSide.records, newSide.records];
+  const old = oldSide.records;
+  const now = newSide.records;
   return {
     before: snapshotText(before.name),
     after: snapshotText(after.name),
@@ -143,7 +144,8 @@ function repriced(before: Records, after: Records) {
     .flatMap(([id, record]) => {
       const old = before.get(id);
       if (old === undefined || old.spot_usd === record.spot_usd) return [];
-      const [from, to] = [Number(old.spot_usd), Number(record.spot_usd)];
+      const from = Number(old.spot_usd);
+      const to = Number(record.spot_usd);
       const change_pct = Number(changePct(microsOf(to), microsOf(from)));
       return [{ id, old_usd: from, new_usd: to, change_pct }];
     })
@@ -193,7 +195,8 @@ function changedMetadata(before: Metadata, after: Metadata) {
 const breakBetween =
   (before: Records | null, after: Records | null) =>
   (id: string): boolean => {
-    const [old, now] = [before?.get(id), after?.get(id)];
+    const old = before?.get(id);
+    const now = after?.get(id);
     if (old === undefined || now === undefined) return false;
     return old.break?.session_utc !== now.break?.session_utc;
   };

@@ -112,7 +112,8 @@ class CopyRun {
     const there = await atOnce(keys, (key) => this.#to.get(key, ENTRY_BYTES_MAX));
     const log = await readLog(this.#from);
     if (log.length === 0) throw await emptyLogError(this.#from);
-    const [from, to] = [this.#from.location, this.#to.location];
+    const from = this.#from.location;
+    const to = this.#to.location;
     for (const [at, key] of keys.entries()) {
       this.#same.add(key);
       const bytes = there[at] ?? null;
@@ -134,9 +135,11 @@ class CopyRun {
       sha256,
       bytesMax: ENTRY_BYTES_MAX,
     }));
-    const [files, manifests, newEntries] = [needs.files, needs.manifests, entries].map((needed) =>
-      needed.filter(({ key }) => !this.#same.has(key)),
-    ) as [Needed[], Needed[], Needed[]];
+    const missingOf = (needed: readonly Needed[]): Needed[] =>
+      needed.filter(({ key }) => !this.#same.has(key));
+    const files = missingOf(needs.files);
+    const manifests = missingOf(needs.manifests);
+    const newEntries = missingOf(entries);
     const total = files.length + manifests.length + newEntries.length;
     if (total === 0) return [];
     await (this.#dryRun ? this.#to.mayWrite() : this.#to.prove());
@@ -195,7 +198,8 @@ class CopyRun {
     };
     const prefixes = [SESSIONS, LEDGER, INPUTS, TAKEN];
     const keys = (await atOnce(prefixes, (prefix) => keysBelow(this.#to, prefix))).flat();
-    const [from, to] = [this.#from.location, this.#to.location];
+    const from = this.#from.location;
+    const to = this.#to.location;
     const differences = keys.filter(isStray).map((key) => `${to}/${key} is not in ${from}`);
     const there = keys.flatMap((key) => (this.#same.has(key) ? [] : (needed.get(key) ?? [])));
     let compared = 0;

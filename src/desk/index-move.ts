@@ -54,7 +54,8 @@ export function indexMove(
     new_base_utc: after && baseOf(after),
   };
   if (before === null || after === null) return { ...ends, ...UNKNOWN, entered: null, left: null };
-  const [old, now] = [pricesOf(before), pricesOf(after)];
+  const old = pricesOf(before);
+  const now = pricesOf(after);
   const common = [...now].flatMap(([id, price]) => {
     const then = old.get(id);
     return then === undefined || isBroken(id) ? [] : [{ id, old: then, now: price }];

@@ -132,7 +132,8 @@ function requireFreeFormerIds(
 ): void {
   const newIdOf = new Map<string, string>();
   for (const { row, id, formerly } of renamed) {
-    const [used, other] = [firstRowOf.get(formerly), newIdOf.get(formerly)];
+    const used = firstRowOf.get(formerly);
+    const other = newIdOf.get(formerly);
     if (used !== undefined) {
       row.refuse("formerly", `an id that the catalog no longer uses, but it does at ${used}`);
     } else if (other !== undefined) {

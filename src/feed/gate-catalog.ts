@@ -13,7 +13,9 @@ export function termsWithoutBreak({ head, catalog, before, after, given }: GateI
   const byId = new Map(head?.catalog.map((contract) => [contract.id, contract]));
   return catalog.flatMap((now): Finding[] => {
     const { id } = now;
-    const [last, old, kept] = [byId.get(id), before.get(id), after.get(id)];
+    const last = byId.get(id);
+    const old = before.get(id);
+    const kept = after.get(id);
     if (last === undefined || old === undefined) return [];
     const breaks = given.rowsOf(id).filter(({ breakReason }) => breakReason !== undefined);
     const free = Math.min(...breaks.map(({ session }) => session));
@@ -72,7 +74,8 @@ export function changedFreeSlice({ head, catalog }: GateInput): Finding[] {
   if (head === null) return [];
   const idsOf = (contracts: readonly Contract[]): string[] =>
     contracts.filter(({ free }) => free).map(({ id }) => id);
-  const [old, now] = [idsOf(head.catalog), idsOf(catalog)];
+  const old = idsOf(head.catalog);
+  const now = idsOf(catalog);
   const finding = (contract: string, measured: "added" | "removed", verb: string): Finding => ({
     contract,
     measured,

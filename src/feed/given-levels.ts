@@ -139,7 +139,8 @@ export class GivenLevels {
     if (first.usd !== row.usd) conflict("level", usdText(row.usd), usdText(first.usd));
     let isMore = false;
     for (const field of OPTIONAL) {
-      const [a, b] = [first[field], row[field]];
+      const a = first[field];
+      const b = row[field];
       if (a === b || b === undefined) continue;
       if (a !== undefined) conflict(COLUMNS[field], textOf(field, b), textOf(field, a));
       isMore = true;

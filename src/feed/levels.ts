@@ -136,7 +136,8 @@ async function readLevels(
   const begin = (where: Where): ((row: Row) => void) => {
     const start = given.begin(where);
     return (row) => {
-      const [id, place] = [row.text("id"), start + row.position];
+      const id = row.text("id");
+      const place = start + row.position;
       const read = row.isFaultless ? levelOf(row, field, place) : null;
       const level = row.isFaultless ? read : null;
       const isLater = read !== null && read.session > published;

@@ -75,7 +75,8 @@ function merge(
   const keep = (level: Level, row: GivenLevel | null): void => {
     // Dates must not decrease. The complaint names the row of one of the two levels.
     if (last !== null && dateOf(level) < dateOf(last)) {
-      const [previous, next] = [dateText(dateOf(last)), dateText(dateOf(level))];
+      const previous = dateText(dateOf(last));
+      const next = dateText(dateOf(level));
       if (row !== null) {
         const expected = `a date not before that of the previous level, ${previous}`;
         complaints.cell(given.whereOf(row), "as_of", next, expected, "early");
@@ -85,7 +86,8 @@ function merge(
       }
     }
     levels.push(level);
-    [last, lastRow] = [level, row];
+    last = level;
+    lastRow = row;
   };
 
   let place = 0;

@@ -103,7 +103,8 @@ export function monthsOf(ledger: Ledger): string[] {
 
 /** The part of one month; null if the ledger has no level in it. */
 export function encodeMonth(ledger: Ledger, month: string): Buffer | null {
-  const [from, to] = [monthStart(month), monthEnd(month)];
+  const from = monthStart(month);
+  const to = monthEnd(month);
   const lines = [...ledger.keys()].sort().flatMap((id) => {
     const levels = (ledger.get(id) as Series).between(from, to);
     return levels.length === 0 ? [] : [`${JSON.stringify(lineOf(id, levels, from))}\n`];

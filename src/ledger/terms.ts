@@ -27,7 +27,8 @@ export function withChangedTerms(
   const noted = new Map(ledger);
   for (const contract of catalog) {
     const breaks = given.rowsOf(contract.id).filter(({ breakReason }) => breakReason !== undefined);
-    const [series, last] = [ledger.get(contract.id), old.get(contract.id)];
+    const series = ledger.get(contract.id);
+    const last = old.get(contract.id);
     const earlier = before.ledger.get(contract.id);
     if (breaks.length === 0 || !series || !last || !earlier) continue;
     const session = Math.max(...breaks.map((row) => row.session));

@@ -105,7 +105,8 @@ export function progressTo(stream: NodeJS.WriteStream): {
       }
       const nowMs = performance.now();
       if (stage === stageShown && !isLast && nowMs - shownAtMs < PROGRESS_INTERVAL_MS) return;
-      [stageShown, shownAtMs] = [stage, nowMs];
+      stageShown = stage;
+      shownAtMs = nowMs;
       stream.write(`\r\u001b[K${line}`);
     },
     end() {

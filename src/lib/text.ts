@@ -34,7 +34,8 @@ export function distance(
   if (Math.abs(a.length - b.length) > max || budget.steps <= 0) return Infinity;
   let same = 0;
   while (same < a.length && a[same] === b[same]) same += 1;
-  const [from, to] = [a.slice(same), b.slice(same)];
+  const from = a.slice(same);
+  const to = b.slice(same);
   const width = 2 * max + 1;
   budget.steps -= same + from.length * width;
   if (budget.steps < 0) return Infinity;

@@ -28,7 +28,8 @@ export function coverageOf(
     const level = seriesOf(contract.id)?.at(session) ?? null;
     return level === null || !isFresh(session - level.session, contract);
   });
-  const [contracts, covered] = [counted.length, counted.length - missing.length];
+  const contracts = counted.length;
+  const covered = counted.length - missing.length;
   const all = BigInt(Math.max(contracts, 1));
   const have = BigInt(contracts === 0 ? 1 : covered) * 100n;
   return {

@@ -70,7 +70,8 @@ export const ratio = (numerator: bigint, denominator: bigint): Ratio => ({
 export function sumOfRatios(terms: readonly Ratio[]): Ratio {
   if (terms.length < 2) return terms[0] ?? ratio(0n, 1n);
   const half = terms.length >> 1;
-  const [a, b] = [sumOfRatios(terms.slice(0, half)), sumOfRatios(terms.slice(half))];
+  const a = sumOfRatios(terms.slice(0, half));
+  const b = sumOfRatios(terms.slice(half));
   return ratio(
     a.numerator * b.denominator + b.numerator * a.denominator,
     a.denominator * b.denominator,

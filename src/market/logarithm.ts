@@ -14,7 +14,9 @@ const LAST_POWER = 15;
  * numbers from 1 to 2⁵¹.
  */
 export function logRatio(now: number, then: number): number {
-  let [a, b, doublings] = [now, then, 0];
+  let a = now;
+  let b = then;
+  let doublings = 0;
   // Doubling is exact. Afterwards a / b is between 1/√2 and √2.
   for (; a > b * Math.SQRT2; b *= 2) doublings += 1;
   for (; b > a * Math.SQRT2; a *= 2) doublings -= 1;

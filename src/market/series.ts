@@ -147,7 +147,8 @@ export class Series {
 
   /** The levels given from one session up to another, without the latter. */
   between(from: Session, to: Session): Level[] {
-    const [first, end] = [countUntil(this.levels, from - 1), countUntil(this.levels, to - 1)];
+    const first = countUntil(this.levels, from - 1);
+    const end = countUntil(this.levels, to - 1);
     const length = Math.max(0, end - first);
     return Array.from({ length }, (_, place) => this.levels.at(first + place) as Level);
   }

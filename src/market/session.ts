@@ -54,7 +54,8 @@ export const FIRST_DATE = "1900-01-01";
 /** Reads `YYYY-MM-DD`; null for anything but a date from FIRST_DATE to 9999-12-31. */
 export function parseDate(text: string): Day | null {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text) || text < FIRST_DATE) return null;
-  const [month, date] = [Number(text.slice(5, 7)) - 1, Number(text.slice(8))];
+  const month = Number(text.slice(5, 7)) - 1;
+  const date = Number(text.slice(8));
   const day = new Date(Date.UTC(Number(text.slice(0, 4)), month, date));
   // Date.UTC turns 30 February into a day of March.
   if (day.getUTCMonth() !== month || day.getUTCDate() !== date) return null;

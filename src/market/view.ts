@@ -127,7 +127,8 @@ export function isWithinHistory(view: TierView, session: Session): boolean {
 export function countsOf(view: TierView) {
   const records = recordsOf(view);
   const carried = records.filter((record) => record.carried).length;
-  const [dropped, delisted] = [droppedOf(view).length, delistedOf(view).length];
+  const dropped = droppedOf(view).length;
+  const delisted = delistedOf(view).length;
   return {
     contracts: records.length + view.offBoard.length,
     memory: view.boards.memory.length,

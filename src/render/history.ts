@@ -147,7 +147,8 @@ export function historyParquet(view: TierView, catalog: readonly Contract[]): Ui
     });
     // A group is one page, of any size.
     void file.write({ columnData, rowGroupSize: ROWS_PER_GROUP, pageSize: 0 });
-    [group, groupSize] = [[], 0];
+    group = [];
+    groupSize = 0;
   };
   for (const record of knownOf(view, catalog)) {
     const rows = historyOf(view, record);

@@ -48,7 +48,8 @@ export const dayText = (date) => dateWords(date).replace(/([A-Z]..)[a-z]+/, "$1"
  */
 export function levelTicks(low, high) {
   const margin = low < high ? 0 : Math.abs(low) / 10 || 1;
-  const [from, to] = [low - margin, high + margin];
+  const from = low - margin;
+  const to = high + margin;
   const rough = (to - from) / LEVEL_SPACES;
   let exponent = Math.floor(Math.log10(rough));
   const excess = rough / 10 ** exponent;
@@ -91,7 +92,8 @@ export function dateTicks(from, to) {
   /** The shortest step with at most so many labels. @param {number} most */
   const stepFor = (most) =>
     MONTH_STEPS.find((step) => months.filter((month) => month % step === 0).length <= most) ?? 1200;
-  const [step, narrow] = [stepFor(MOST_LABELS), stepFor(MOST_LABELS_NARROW)];
+  const step = stepFor(MOST_LABELS);
+  const narrow = stepFor(MOST_LABELS_NARROW);
   const shown = months.filter((month) => month % step === 0);
   return shown.map((month, at) => {
     const day = Date.UTC(1970, month) / DAY_MS;

@@ -35,7 +35,8 @@ export function closesIn(csv) {
 }
 
 /** The places of a level and of a quantity; costs are rounded to the places of a level, as in the API. */
-const [USD_PLACES, QUANTITY_PLACES] = [6, 9];
+const USD_PLACES = 6;
+const QUANTITY_PLACES = 9;
 
 /**
  * What the parts cost together on each day on which all have a close; nothing is carried from another day.

@@ -89,11 +89,14 @@ const SPARK_MARGIN = 4;
  * @param {string} to the last day
  */
 export function sparkline(all, to) {
-  const [left, right] = [dayOf(to) - SPARK_DAYS + 1, dayOf(to)];
+  const left = dayOf(to) - SPARK_DAYS + 1;
+  const right = dayOf(to);
   const points = all.filter(({ date }, at) => at === all.length - 1 || dayOf(date) >= left);
   const closes = points.map(({ close }) => close);
-  const [low, high] = [Math.min(...closes), Math.max(...closes)];
-  const [width, height] = [SPARK_WIDTH - 2 * SPARK_MARGIN, SPARK_HEIGHT - 2 * SPARK_MARGIN];
+  const low = Math.min(...closes);
+  const high = Math.max(...closes);
+  const width = SPARK_WIDTH - 2 * SPARK_MARGIN;
+  const height = SPARK_HEIGHT - 2 * SPARK_MARGIN;
   const places = points.map(({ date, close, isBreak = false }, at) => ({
     isStart: at === 0 || isBreak,
     x: SPARK_MARGIN + Math.round(Math.max(0, (dayOf(date) - left) / (right - left)) * width),
@@ -113,7 +116,8 @@ export function sparkline(all, to) {
  * @returns {string[]}
  */
 export function bars(values) {
-  const [low, high] = [Math.min(0, ...values), Math.max(0, ...values)];
+  const low = Math.min(0, ...values);
+  const high = Math.max(0, ...values);
   /** @param {number} value */
   const x = (value) => (low === high ? 50 : ((value - low) / (high - low)) * 100);
   const zero = percent(x(0));

@@ -16,7 +16,8 @@ import { changeHtml, foreign } from "./text.js";
 export function addCursor(box, drawn) {
   const { points, gutterPx, endPx, topPx, bottomPx, heightPx } = drawn;
   const cursor = document.createElement("div");
-  const [slider, mark] = [document.createElement("input"), document.createElement("div")];
+  const slider = document.createElement("input");
+  const mark = document.createElement("div");
   cursor.className = "cursor";
   cursor.style.left = `${gutterPx}px`;
   cursor.style.right = `${endPx}px`;

@@ -67,7 +67,8 @@ export function closesOf(csv, corrections) {
   return rows.map((cells) => {
     /** @param {string} name */
     const cell = (name) => cells[names.indexOf(name)] ?? "";
-    const [low, high] = [cell("low_usd"), cell("high_usd")];
+    const low = cell("low_usd");
+    const high = cell("high_usd");
     // Spreadsheets would take some texts for formulas: a ' stands before them.
     const breakReason = cell("break_reason").replace(/^'(?=[=+\-@\t\r])/, "") || null;
     return {

@@ -71,16 +71,16 @@ export function layout(points, options) {
   const left = Math.min(dayOf(first.date), dayOf(from ?? first.date));
   const right = Math.max(lastDay, dayOf(to ?? last.date));
   const shown = points.flatMap(({ close, low = close, high = close }) => [close, low, high]);
-  const [least, most] = [
-    Math.min(...shown, base ?? Infinity),
-    Math.max(...shown, base ?? -Infinity),
-  ];
+  const least = Math.min(...shown, base ?? Infinity);
+  const most = Math.max(...shown, base ?? -Infinity);
   const margin = (most - least) * LOW_SHARE;
   const levels = levelTicks(least < 0 ? least - margin : Math.max(0, least - margin), most);
-  const [low, high] = [levels[0]?.level ?? 0, levels.at(-1)?.level ?? 1];
+  const low = levels[0]?.level ?? 0;
+  const high = levels.at(-1)?.level ?? 1;
   const marked = points.filter(({ breakReason }) => breakReason);
   const worded = Math.min(marked.length, MOST_BREAKS);
-  const [topPx, bottomPx] = [HEAD_PX + worded * BREAK_PX, heightPx - FOOT_PX];
+  const topPx = HEAD_PX + worded * BREAK_PX;
+  const bottomPx = heightPx - FOOT_PX;
   /** @param {number} day */
   const x = (day) => (left === right ? 50 : ((day - left) / (right - left)) * 100);
   /** @param {number} level */
@@ -180,7 +180,8 @@ const widest = (labels, letterPx) =>
 
 /** @param {readonly Point[]} points @returns {[Point, Point]} */
 export function ends(points) {
-  const [first, last] = [points[0], points.at(-1)];
+  const first = points[0];
+  const last = points.at(-1);
   if (first === undefined || last === undefined) throw new RangeError("A chart needs a point");
   return [first, last];
 }

@@ -22,7 +22,8 @@ const box = byId("board-box");
 /** As the address says it. What the table lacks, the one that a key brings may have. */
 const wanted = { q: fromAddress("q"), segment: fromAddress("segment"), sort: fromAddress("sort") };
 /** What is said of the whole board, and its order in words; empty: its own. */
-let [coverage, order] = ["", ""];
+let coverage = "";
+let order = "";
 /** @type {HTMLTableRowElement[]} */
 let rows = [];
 /** @type {(order: string) => void} */
@@ -191,7 +192,8 @@ async function showLines(today, ofBoard) {
 function showIndices(indices, lines) {
   byId("indices").innerHTML = overviewTable(indices, lines);
   const to = indices[0]?.series_date ?? "";
-  const [title, line] = [finding(indices), lines.get(indices[0]?.id ?? "")];
+  const title = finding(indices);
+  const line = lines.get(indices[0]?.id ?? "");
   byId("finding").textContent = title;
   if (line === undefined || to === "") return;
   showChart(byId("composite"), {

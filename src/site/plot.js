@@ -128,13 +128,17 @@ function bandPath(places) {
  * @param {readonly { isStart: boolean, x: number, y: number }[]} places
  */
 export function linePath(places) {
-  let [path, fromX, fromY] = ["", 0, 0];
+  let path = "";
+  let fromX = 0;
+  let fromY = 0;
   places.forEach(({ isStart, x, y }, at) => {
-    const [toX, toY] = [Math.round(x * 10), Math.round(y * 10)];
+    const toX = Math.round(x * 10);
+    const toY = Math.round(y * 10);
     const down = (toY - fromY) / 10;
     path += `${isStart ? "m" : " "}${(toX - fromX) / 10}${down < 0 ? "" : " "}${down}`;
     if (isStart && (places[at + 1]?.isStart ?? true)) path += "z";
-    [fromX, fromY] = [toX, toY];
+    fromX = toX;
+    fromY = toY;
   });
   return path;
 }

@@ -58,7 +58,9 @@ export function codedForm(pieces: Iterable<Piece>): {
   const codes: Buffer[] = [HEADER];
   const parts: PartEntry[] = [];
   const hash = createHash("sha256");
-  let [crc, at, codedAt] = [0, 0, HEADER.length];
+  let crc = 0;
+  let at = 0;
+  let codedAt = HEADER.length;
   const each = pieces[Symbol.iterator]();
   for (let next = each.next(); !next.done;) {
     const { id, bytes } = next.value;

@@ -291,7 +291,8 @@ export class Registry {
     const create = () => (path === null ? createKey() : createLinkToken());
     let key = create();
     while (await this.#storage.hasItem(keyIdItem(keyIdOf(key)))) key = create();
-    const [key_id, sha256] = [keyIdOf(key), keySha256(key)];
+    const key_id = keyIdOf(key);
+    const sha256 = keySha256(key);
     const made = { key_id, account: account.name, label, created_at: this.#now(), expires_at };
     const standing = { suspended: false, revoked_at: null, replaced_by: null, path };
     write(keyItem(sha256), { ...made, ...standing, sha256 } satisfies KeyRecord);

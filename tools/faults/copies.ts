@@ -126,7 +126,8 @@ async function copy(from: ObjectStore, to: ObjectStore, lifeMs: number | null): 
 
 /** Throws if the stores do not hold the same objects. Claims and probes are not copied. */
 async function requireSame(expected: ObjectStore, found: ObjectStore): Promise<void> {
-  const [all, copies] = [await digestsOf(expected), await digestsOf(found)];
+  const all = await digestsOf(expected);
+  const copies = await digestsOf(found);
   for (const key of new Set([...all.keys(), ...copies.keys()])) {
     if (all.get(key) !== copies.get(key)) throw new Error(`${key} is not the same in both stores`);
   }

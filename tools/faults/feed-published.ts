@@ -44,7 +44,8 @@ export async function requirePublished(
       id,
     );
     for (const name of ["ticker", "name", "segment", "unit"]) {
-      const [published, given] = [record?.[name], row[name] ?? ""];
+      const published = record?.[name];
+      const given = row[name] ?? "";
       assert.ok(isSameText(published, given), `${id} ${name}: ${String(published)}, not ${given}`);
     }
     assert.deepEqual((await read(FILES.contract("pro", id))).history, contract.history, id);

@@ -177,9 +177,11 @@ function withoutEnvelope(body: Record<string, unknown>): Record<string, unknown>
 
 /** Throws unless both are the same JSON text: values and order of fields. */
 function sameJson(found: unknown, expected: unknown, what: string): void {
-  const [a, b] = [JSON.stringify(found, null, 1), JSON.stringify(expected, null, 1)];
+  const a = JSON.stringify(found, null, 1);
+  const b = JSON.stringify(expected, null, 1);
   if (a === b) return;
-  const [lines, wanted] = [a.split("\n"), b.split("\n")];
+  const lines = a.split("\n");
+  const wanted = b.split("\n");
   const at = wanted.findIndex((line, index) => line !== lines[index]);
   const around = (all: string[]): string => all.slice(Math.max(0, at - 3), at + 3).join("");
   throw new Error(`${what} has ${around(lines)}, expected ${around(wanted)}`);
