@@ -32,7 +32,7 @@ export async function importAccounts(file: string, options: StateOptions) {
     if (earlier !== undefined) row.refuse("name", `another name than ${earlier.where}`, "twice");
     else if (name !== undefined) rows.set(name, { name, tier, trialDays, note, where: row.where });
   };
-  await readTable({ ...sourceOf(file), format: "csv" }, SHAPE, complaints, () => take);
+  await readTable({ ...sourceOf(file), format: "csv" }, SHAPE, complaints, take);
   const isSound = complaints.count === 0;
   const accept = (taken: Set<string>): void => {
     for (const { name, where } of rows.values())

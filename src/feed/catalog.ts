@@ -72,7 +72,7 @@ export async function readCatalog(
   const firstRowOf = new Map<string, string>();
   const renamed: Renamed[] = [];
   const requireIndexId = indexIdChecker();
-  await readTable(source, SHAPE, complaints, () => (row) => {
+  await readTable(source, SHAPE, complaints, (row) => {
     const id = row.text("id");
     const first = firstRowOf.get(id);
     if (first !== undefined) {

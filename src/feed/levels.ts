@@ -17,7 +17,7 @@ import {
 } from "./fields.ts";
 import type { GivenKind, GivenLevel, GivenLevels } from "./given-levels.ts";
 import type { Source } from "./source.ts";
-import { readTable, type Row, type TableShape, type Where } from "./table.ts";
+import { readTable, type Row, type TableShape } from "./table.ts";
 
 const QUOTES: TableShape = {
   columns: [
@@ -133,20 +133,19 @@ async function readLevels(
   levelOf: (row: Row, field: Field<Micros>, place: number) => GivenLevel,
 ): Promise<void> {
   const field = given.rules.round ? roundedLevelField : levelField;
-  const begin = (where: Where): ((row: Row) => void) => {
-    const start = given.begin(where);
-    return (row) => {
-      const id = row.text("id");
-      const place = start + row.position;
-      const read = row.isFaultless ? levelOf(row, field, place) : null;
-      const level = row.isFaultless ? read : null;
-      const isLater = read !== null && read.session > published;
-      if (level !== null && PRICES.some((name) => hasMoreDecimals(row.text(name))))
-        given.rounded += 1;
-      given.add(kind, id, place, level, complaints, isLater);
-    };
+  let start: number | null = null;
+  const take = (row: Row): void => {
+    start ??= given.begin(row.whereOf);
+    const id = row.text("id");
+    const place = start + row.position;
+    const read = row.isFaultless ? levelOf(row, field, place) : null;
+    const level = row.isFaultless ? read : null;
+    const isLater = read !== null && read.session > published;
+    if (level !== null && PRICES.some((name) => hasMoreDecimals(row.text(name))))
+      given.rounded += 1;
+    given.add(kind, id, place, level, complaints, isLater);
   };
-  await readTable(source, shape, complaints, begin, given);
+  await readTable(source, shape, complaints, take, given);
 }
 
 /** `low_usd` and `high_usd`: both or neither, around the level. Complains of the row otherwise. */

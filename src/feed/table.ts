@@ -45,9 +45,14 @@ export class Row {
     this.isFaultless = isFaultless;
   }
 
+  /** How messages name the rows of this row's table. */
+  get whereOf(): Where {
+    return this.#rows.where;
+  }
+
   /** For messages: `quotes.csv:17`. */
   get where(): string {
-    return this.#rows.where(this.position);
+    return this.whereOf(this.position);
   }
 
   text(column: string): string {
@@ -93,15 +98,15 @@ function slipIn<T>(text: string, field: Field<T>): string {
 }
 
 /**
- * Reads all rows of a source. Calls `begin` once, before the first row. Adds a complaint for each row
- * that does not have the table's shape, and for a source that cannot be read. Of such a row it passes on
- * what it can, if the row has an id: it is not faultless, and nothing but its id counts.
+ * Reads all rows of a source, and calls `take` for each, in their order. Adds a complaint for each row
+ * that does not have the table's shape, and for a source that cannot be read. If such a row has an id,
+ * `take` gets it: the row is not faultless, and nothing but its id counts.
  */
 export async function readTable(
   source: Source,
   shape: TableShape,
   complaints: Complaints,
-  begin: (where: Where) => (row: Row) => void,
+  take: (row: Row) => void,
   filter: RowFilter | null = null,
 ): Promise<void> {
   const before = complaints.count;
@@ -126,7 +131,6 @@ export async function readTable(
       complaints.at(position === null ? source.name : where(position), finding);
       countRow();
     };
-    const take = begin(where);
     const rows: Rows = {
       source,
       shape,

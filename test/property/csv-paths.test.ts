@@ -27,7 +27,7 @@ async function read(text: string, cuts: readonly number[]): Promise<ReadTable> {
     yield bytes.subarray(from);
   }
   const source = { name: "a.csv", format: "csv", open } as const;
-  await readTable(source, SHAPE, complaints, () => (row) => {
+  await readTable(source, SHAPE, complaints, (row) => {
     rows.push([SHAPE.columns.map((name) => row.text(name)), row.position]);
   });
   let said: readonly string[] = [];

@@ -34,7 +34,7 @@ async function read(
   const complaints = new Complaints();
   const rows: (readonly string[])[] = [];
   const places: string[] = [];
-  await readTable(source, SHAPE, complaints, () => (row) => {
+  await readTable(source, SHAPE, complaints, (row) => {
     if (!row.isFaultless) return;
     rows.push(SHAPE.columns.map((name) => row.text(name)));
     places.push(row.where);
@@ -247,7 +247,7 @@ it("an input has at most 256 MB", async () => {
     },
   };
   const complaints = new Complaints();
-  await readTable(source, SHAPE, complaints, () => () => (rows += 1));
+  await readTable(source, SHAPE, complaints, () => (rows += 1));
   expect(linesOf(complaints)).toEqual(["feed: more than 256 MB, expected at most that; split it"]);
   // The chunk that exceeds the limit is not read.
   expect(rows).toBe(2_559 * 100);
