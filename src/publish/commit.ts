@@ -6,7 +6,7 @@
  */
 import { atOnce } from "../lib/at-once.ts";
 import type { Clock } from "../lib/clock.ts";
-import { DamageError, InputError, RefusedError } from "../lib/errors.ts";
+import { DamageError, RefusedError } from "../lib/errors.ts";
 import { readInput } from "../ledger/kept-inputs.ts";
 import type { Contract } from "../market/contract.ts";
 import { renderCatalog } from "../snapshot/catalog-file.ts";
@@ -30,31 +30,18 @@ import {
 import type { KeptInput } from "./read-inputs.ts";
 import type { Sink } from "./rendering.ts";
 
-/** What is needed to write a snapshot. */
-interface Commit {
-  readonly name: SnapshotName;
-  readonly catalog: readonly Contract[];
-  readonly inputs: readonly KeptInput[];
-  readonly keys: LogKeys;
-  readonly timeGates: TimeGates;
-  /** The log's newest entry when the run began. */
-  readonly newest: StoredEntry | null;
-  /** Renders the snapshot. Throws InputError if it cannot be published. */
-  render(sink: Sink): Promise<Manifest>;
-}
-
 /**
- * Writes the snapshot, makes it the head and returns the entry that does so, and the manifest. Returns null
- * if another run has this revision or appended first a head or a prune of what this run needs; in the
- * second case, and if `render` throws InputError, it removes the snapshot's folder again, and if the gates on the
- * time refuse the append (RefusedError): the clock was moved during the run. Throws DamageError if a key holds
- * other bytes than the snapshot's, or loses them, and UnreachableError if the store cannot be written.
+ * Claims the name, and writes the catalog as the snapshot's first file. Returns the sink that writes the other
+ * objects; null if another run has this revision. `newest` is the log's newest entry when the run began. Sink
+ * and claim throw UnreachableError if the store cannot be written. The sink throws DamageError if a key holds
+ * other bytes than the snapshot's.
  */
-export async function commit(
+export async function beginSnapshot(
   store: ObjectStore,
-  { name, catalog, inputs, keys, timeGates, newest, render }: Commit,
-  clock: Clock,
-): Promise<{ readonly entry: Publication; readonly manifest: Manifest } | null> {
+  name: SnapshotName,
+  catalog: readonly Contract[],
+  newest: StoredEntry | null,
+): Promise<Sink | null> {
   await store.prove();
   // Only the run that creates the first file writes the snapshot. This one may have chosen the name long ago,
   // and another run may have published it since, or may still remove what it wrote: then its claim is there.
@@ -62,13 +49,34 @@ export async function commit(
   const body = Buffer.from(renderCatalog(catalog));
   if ((await store.create(first, body)) === "taken") return null;
   if ((await claimName(store, name, newest?.entry.number ?? 0)) === "taken") return null;
-
-  const manifest = await render(async ({ key, sha256 }, bytes) => {
+  return async ({ key, sha256 }, bytes) => {
     if (key !== first) await createProven(store, key, bytes, sha256);
-  }).catch(async (error: unknown) => {
-    if (error instanceof InputError) await giveUp(store, name);
-    throw error;
-  });
+  };
+}
+
+/** What makes a written snapshot the head. */
+interface Commit {
+  readonly name: SnapshotName;
+  readonly manifest: Manifest;
+  readonly inputs: readonly KeptInput[];
+  readonly keys: LogKeys;
+  readonly timeGates: TimeGates;
+  /** The log's newest entry when the run began. */
+  readonly newest: StoredEntry | null;
+}
+
+/**
+ * Writes inputs and manifest of a snapshot whose other objects are written, makes it the head, and returns
+ * the entry that does so. Returns null if another run appended first a head, or a prune of an object that
+ * this run needs. Then it removes the snapshot's folder, as it does before it throws RefusedError: the gates on
+ * the time refuse the append, because the clock was moved during the run. Throws DamageError if a key holds
+ * other bytes than the snapshot's, or loses them, and UnreachableError if the store cannot be written.
+ */
+export async function commit(
+  store: ObjectStore,
+  { name, manifest, inputs, keys, timeGates, newest }: Commit,
+  clock: Clock,
+): Promise<Publication | null> {
   await atOnce(inputs, async ({ entry, stored }) => {
     if (stored !== null) await store.create(entry.key, stored);
     // Another machine may have stored the same input in other gzip bytes.
@@ -106,16 +114,16 @@ export async function commit(
         parts,
         keys,
       ).catch(async (error: unknown) => {
-        if (error instanceof RefusedError) await giveUp(store, name);
+        if (error instanceof RefusedError) await removeSnapshot(store, name);
         throw error;
       });
   if (entry === null) {
-    await giveUp(store, name);
+    await removeSnapshot(store, name);
     return null;
   }
   // The publication stands even if this fails; the next prune removes the claim.
   await releaseName(store, name).catch(() => {});
-  return { entry, manifest };
+  return entry;
 }
 
 /** Creates the object. If it exists, throws DamageError unless it holds the same bytes. */
@@ -131,7 +139,8 @@ async function createProven(
   throw new DamageError(`${store.location}/${key} already exists with other bytes`);
 }
 
-async function giveUp(store: ObjectStore, name: SnapshotName): Promise<void> {
+/** Removes the objects and the claim of a snapshot that will not be published. */
+export async function removeSnapshot(store: ObjectStore, name: SnapshotName): Promise<void> {
   const objects = await Array.fromAsync(store.list(snapshotFolder(name)));
   await atOnce(objects, ({ key }) => store.delete(key));
   // A prune removes the claim if this fails.

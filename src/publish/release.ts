@@ -1,5 +1,6 @@
 /** Makes a content the head: renders it, and writes and commits it unless the run is a dry one. */
 import type { Clock } from "../lib/clock.ts";
+import { InputError } from "../lib/errors.ts";
 import type { Correction } from "../ledger/corrections.ts";
 import { sessionUtc, type Session } from "../market/session.ts";
 import { FULLEST } from "../market/tier.ts";
@@ -10,7 +11,7 @@ import { USUAL_TIME_GATES } from "../snapshot/log/time-gates.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import type { SnapshotName } from "../store/paths.ts";
 import type { Parent } from "./base.ts";
-import { commit } from "./commit.ts";
+import { beginSnapshot, commit, removeSnapshot } from "./commit.ts";
 import { contentOfHead, type Content, type PublishedBase } from "./content.ts";
 import type { KeptInput } from "./read-inputs.ts";
 import { dropped, manifestOf, render, type Sink } from "./rendering.ts";
@@ -54,7 +55,7 @@ export async function release(
   clock: Clock,
   progress: Progress,
 ): Promise<PublishResult | null> {
-  const rendered = async (sink: Sink): Promise<Manifest> =>
+  const renderTo = async (sink: Sink): Promise<Manifest> =>
     manifestOf(await render(name, content, parent, sink, progress), name, content, {
       parent: parentOf(parent),
       reason,
@@ -71,19 +72,20 @@ export async function release(
   const result = { snapshot: name, board: boardOf(content), unmovedSince };
   if (dryRun) {
     await store.mayWrite();
-    const manifest = await rendered(dropped);
+    const manifest = await renderTo(dropped);
     const signing = signingOf(keys, "planned");
     return { ...result, manifest, outcome: "planned", publication: null, signing };
   }
   const { catalog } = content.market;
   const { newest } = parent.end;
-  const committed = await commit(
-    store,
-    { name, catalog, inputs, keys, timeGates, newest, render: rendered },
-    clock,
-  );
-  if (committed === null) return null;
-  const { entry, manifest } = committed;
+  const sink = await beginSnapshot(store, name, catalog, newest);
+  if (sink === null) return null;
+  const manifest = await renderTo(sink).catch(async (error: unknown) => {
+    if (error instanceof InputError) await removeSnapshot(store, name);
+    throw error;
+  });
+  const entry = await commit(store, { name, manifest, inputs, keys, timeGates, newest }, clock);
+  if (entry === null) return null;
   const signing = signingOf(keys, "signed");
   return { ...result, manifest, outcome: "published", publication: entry.number, signing };
 }
