@@ -12,7 +12,7 @@ import type { VerifyKey } from "../snapshot/signing-key.ts";
 import { answerOf, fileSteps } from "./file-proof.ts";
 import { proveLog, signatureStep } from "./log-proof.ts";
 import { Service } from "./untrusted-service.ts";
-import { MovedError, proven, unproven, type Step } from "./step.ts";
+import { HeadChangedError, proven, unproven, type Step } from "./step.ts";
 import { LIVE, readTarget, type Target } from "./target.ts";
 
 /**
@@ -54,7 +54,7 @@ export async function check(
         await prove(service, target, request, steps);
         return steps.forEach(say);
       } catch (error) {
-        if (!(error instanceof MovedError) || tries === TRIES) {
+        if (!(error instanceof HeadChangedError) || tries === TRIES) {
           steps.forEach(say);
           throw error;
         }
@@ -66,7 +66,7 @@ export async function check(
   }
 }
 
-/** Adds to `steps` what is proven. Throws MovedError if something may have been published meanwhile. */
+/** Adds to `steps` what is proven. Throws HeadChangedError if something may have been published meanwhile. */
 async function prove(
   service: Service,
   target: Target,
@@ -77,8 +77,8 @@ async function prove(
   const remembered = remember === null ? null : await readRemembered(remember);
   const answer = await answerOf(service, target);
   const { number } = answer.publication;
-  const told = `${counted(answer.body.length, "byte")} of entry ${number}, as its unencoded-digest says`;
-  steps.push(proven("answer", `${answer.what}: ${told}`));
+  const shown = `${counted(answer.body.length, "byte")} of entry ${number}, as its unencoded-digest says`;
+  steps.push(proven("answer", `${answer.what}: ${shown}`));
   steps.push(...(await fileSteps(service, target, answer)));
   const first = Math.max(1, Math.min(remembered?.number ?? 1, number) - PROVEN_AGAIN);
   const { asOfMs } = "asOfMs" in vintage ? vintage : LIVE;
@@ -87,7 +87,7 @@ async function prove(
   if ("asOfMs" in vintage && log.head !== number) {
     const when = vintage === LIVE ? "" : " at that instant";
     const head = log.head === 0 ? "an earlier one, or none" : `entry ${log.head}`;
-    throw new MovedError(
+    throw new HeadChangedError(
       `${answer.what} answers with entry ${number}, and the head${when} is ${head}`,
     );
   }

@@ -10,7 +10,7 @@ import { parseSums } from "../snapshot/sums.ts";
 import { snapshotText } from "../store/paths.ts";
 import { fetchEntry } from "./log-proof.ts";
 import { refusalOf, unexpected, type Answer, type Service } from "./untrusted-service.ts";
-import { MovedError, proven, unproven, type Step } from "./step.ts";
+import { HeadChangedError, proven, unproven, type Step } from "./step.ts";
 import { LIVE, type Target } from "./target.ts";
 
 const ANSWER_BYTES_MAX = 100_000_000;
@@ -76,7 +76,7 @@ export async function fileSteps(service: Service, target: Target, answer: Named)
   const sums = await service.get(`${SUMS_ROUTE.path}?publication=${number}`, SUMS_BYTES_MAX);
   // Without a key, the sums of a snapshot are gone when it is no longer the head.
   if (sums.status === 401 && refusalOf(sums)?.code === "key_required") {
-    throw new MovedError(
+    throw new HeadChangedError(
       `${answer.what} answers with entry ${number}, and SHA256SUMS are refused as if another entry were the head`,
     );
   }
@@ -124,14 +124,14 @@ function requireFile(
       `${what} names the session ${said(headers["x-session-utc"])}, and its entry of the log means ${expected}`,
     );
   }
-  const told = said(headers["x-delayed-sessions"]);
-  if (delay !== null && told !== String(delay)) {
+  const shown = said(headers["x-delayed-sessions"]);
+  if (delay !== null && shown !== String(delay)) {
     throw new DamageError(`${what} has two numbers of delayed sessions`);
   }
-  const raised = /^\d{1,9}$/.test(told) ? Number(told) - delaySessions : Number.NaN;
+  const raised = /^\d{1,9}$/.test(shown) ? Number(shown) - delaySessions : Number.NaN;
   if (!(raised === 0 || (isLive && raised > 0))) {
     throw new DamageError(
-      `${what} names ${told} delayed sessions, expected ${delaySessions}${isLive ? " or more" : ""}`,
+      `${what} names ${shown} delayed sessions, expected ${delaySessions}${isLive ? " or more" : ""}`,
     );
   }
   if (sha256Hex(body) === sha256) return "";

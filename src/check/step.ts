@@ -18,4 +18,4 @@ export const unproven = (link: Step["link"], text: string): Step => ({
 });
 
 /** Damage, unless something was published during the check: then another check finds none. */
-export class MovedError extends DamageError {}
+export class HeadChangedError extends DamageError {}

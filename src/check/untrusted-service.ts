@@ -55,8 +55,8 @@ export class Service {
     }
     const sha256 = sha256Hex(answer.body);
     // Refusals have no digest.
-    const told = answer.headers["unencoded-digest"] as string;
-    if (![undefined, digestField(sha256)].includes(told)) {
+    const digest = answer.headers["unencoded-digest"] as string;
+    if (![undefined, digestField(sha256)].includes(digest)) {
       throw new DamageError(
         `${what}: the answer has the SHA-256 ${sha256}, which is not that of its unencoded-digest`,
       );
@@ -87,8 +87,8 @@ export function refusalOf(answer: Answer): { readonly code: string; readonly tex
   const { status, headers, body } = answer;
   if (status < 400 || headers["content-type"] !== "application/problem+json") return null;
   try {
-    const { status: told, code, detail } = JSON.parse(body.toString("utf8"));
-    if (told !== status || typeof code !== "string") return null;
+    const { status: shown, code, detail } = JSON.parse(body.toString("utf8"));
+    if (shown !== status || typeof code !== "string") return null;
     return { code, text: cut(`${status} ${code}: ${detail}`, 300) };
   } catch {
     return null;

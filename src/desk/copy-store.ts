@@ -166,10 +166,10 @@ class CopyRun {
     for (const { key } of files) taken.delete(key);
     const below = (prefix: string) => Array.fromAsync(this.#to.list(prefix));
     const folders = foldersOf(await below(SESSIONS), []);
-    const doomed = folders.filter(({ name }) => taken.has(snapshotText(name)));
-    const doomedParts = (await below(LEDGER)).filter(({ key }) => taken.has(key));
-    if (!this.#dryRun) await remove(this.#to, { doomed, doomedParts, doneClaims: [] });
-    return doomed.flatMap(({ objects }) => objects).length + doomedParts.length;
+    const toRemove = folders.filter(({ name }) => taken.has(snapshotText(name)));
+    const partsToRemove = (await below(LEDGER)).filter(({ key }) => taken.has(key));
+    if (!this.#dryRun) await remove(this.#to, { toRemove, partsToRemove, doneClaims: [] });
+    return toRemove.flatMap(({ objects }) => objects).length + partsToRemove.length;
   }
 
   result(log: readonly StoredEntry[], needs: Needs, removed: number): Copying {

@@ -108,8 +108,8 @@ interface Survey {
   readonly published: ReadonlySet<string>;
   /** Snapshots and ledger parts that prunes in the log name. */
   readonly taken: ReadonlySet<string>;
-  readonly doomed: readonly Folder[];
-  readonly doomedParts: readonly StoredObject[];
+  readonly toRemove: readonly Folder[];
+  readonly partsToRemove: readonly StoredObject[];
   /** Claims of published snapshots: their runs died before they removed them. */
   readonly doneClaims: readonly StoredObject[];
   readonly kept: number;
@@ -137,13 +137,13 @@ async function survey(store: ObjectStore, keepDays: number, nowMs: number): Prom
   const isOver = (began = 0): boolean =>
     publications.filter(({ number }) => number > began).length >= LATER_HEADS;
 
-  const doomed = folders.filter(({ name, objects }) => {
+  const toRemove = folders.filter(({ name, objects }) => {
     const text = snapshotText(name);
     if (keptNames.has(text) || (published.has(text) && objects.length === 0)) return false;
     return taken.has(text) || published.has(text) || isOver(claims.get(text));
   });
-  const aged = await partsOf(store, doomed, published);
-  const doomedParts = parts.filter(({ key }) => {
+  const aged = await partsOf(store, toRemove, published);
+  const partsToRemove = parts.filter(({ key }) => {
     if (needed.has(key)) return false;
     return taken.has(key) || aged.has(key) || isOver(parseLedgerPartKey(key)?.began);
   });
@@ -156,17 +156,17 @@ async function survey(store: ObjectStore, keepDays: number, nowMs: number): Prom
     newest: stored.at(-1) ?? null,
     published,
     taken,
-    doomed,
-    doomedParts,
+    toRemove,
+    partsToRemove,
     doneClaims,
-    kept: whole(folders) - whole(doomed),
+    kept: whole(folders) - whole(toRemove),
   };
 }
 
 /** What goes and no earlier prune named. */
-const unnamed = ({ doomed, doomedParts, taken }: Survey): Names => ({
-  snapshots: doomed.map(({ name }) => snapshotText(name)).filter((text) => !taken.has(text)),
-  parts: doomedParts.map(({ key }) => key).filter((key) => !taken.has(key)),
+const unnamed = ({ toRemove, partsToRemove, taken }: Survey): Names => ({
+  snapshots: toRemove.map(({ name }) => snapshotText(name)).filter((text) => !taken.has(text)),
+  parts: partsToRemove.map(({ key }) => key).filter((key) => !taken.has(key)),
 });
 
 /**
@@ -175,14 +175,14 @@ const unnamed = ({ doomed, doomedParts, taken }: Survey): Names => ({
  */
 async function announce(
   store: ObjectStore,
-  { doomed, newest, published, taken }: Survey,
+  { toRemove, newest, published, taken }: Survey,
   names: Names,
   nowMs: number,
   gates: TimeGates,
   keys: LogKeys,
 ): Promise<number | null> {
   await store.prove();
-  for (const { name } of doomed) {
+  for (const { name } of toRemove) {
     const text = snapshotText(name);
     if (!taken.has(text) && !published.has(text)) await keepTaken(store, name);
   }
@@ -192,9 +192,9 @@ async function announce(
 /** Removes what entries of the log name. */
 export async function remove(
   store: ObjectStore,
-  found: Pick<Survey, "doomed" | "doomedParts" | "doneClaims">,
+  found: Pick<Survey, "toRemove" | "partsToRemove" | "doneClaims">,
 ): Promise<void> {
-  for (const { name, objects, claim } of found.doomed) {
+  for (const { name, objects, claim } of found.toRemove) {
     // The manifest goes last, so that a partly removed folder can still be recognized.
     const manifestKey = snapshotFileKey(name, FILES.manifest);
     const others = objects.filter(({ key }) => key !== manifestKey);
@@ -202,22 +202,22 @@ export async function remove(
     if (others.length < objects.length) await store.delete(manifestKey);
     if (claim !== null) await store.delete(claim.key);
   }
-  await atOnce([...found.doomedParts, ...found.doneClaims], ({ key }) => store.delete(key));
+  await atOnce([...found.partsToRemove, ...found.doneClaims], ({ key }) => store.delete(key));
 }
 
 function pruningOf(found: Survey): Omit<Pruning, "dry_run" | "signature"> {
-  const { doomed, doomedParts, doneClaims, published, kept } = found;
+  const { toRemove, partsToRemove, doneClaims, published, kept } = found;
   const objects = [
-    ...doomed.flatMap((folder) => [...folder.objects, ...(folder.claim ? [folder.claim] : [])]),
-    ...doomedParts,
+    ...toRemove.flatMap((folder) => [...folder.objects, ...(folder.claim ? [folder.claim] : [])]),
+    ...partsToRemove,
     ...doneClaims,
   ];
   return {
-    snapshots: doomed.map(({ name }) => ({
+    snapshots: toRemove.map(({ name }) => ({
       name: snapshotText(name),
       orphan: !published.has(snapshotText(name)),
     })),
-    ledger_parts: doomedParts.map(({ key }) => key),
+    ledger_parts: partsToRemove.map(({ key }) => key),
     objects: objects.length,
     bytes: objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
     kept,

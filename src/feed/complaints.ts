@@ -8,7 +8,7 @@ const SUBJECT_CHARACTERS = 240;
 const LINE_CHARACTERS = 1_000;
 /** The most kinds kept, and lines shown. Others are only counted, so that no feed can fill the memory. */
 const LINES_KEPT = 10_000;
-/** The complaints of one kind in one column of a file that are told one by one; more are one finding. */
+/** The complaints of one kind in one column of a file that are shown one by one; more are one finding. */
 const ALIKE_MAX = 20;
 
 /** One complaint, and how many came before it. */
@@ -72,7 +72,7 @@ export class Complaints {
   /** Throws a Failure with all complaints, sorted by line within each file, if there are any. */
   raise(Failure: typeof InputError | typeof ConflictError = InputError): void {
     if (this.#count === 0) return;
-    const found = [...this.#kinds.values()].flatMap(told).sort((a, b) => a.number - b.number);
+    const found = [...this.#kinds.values()].flatMap(shownOf).sort((a, b) => a.number - b.number);
     const errors = found.length + this.#others;
     const more = errors - Math.min(found.length, LINES_KEPT);
     throw new Failure(
@@ -101,8 +101,8 @@ export class Complaints {
   }
 }
 
-/** The findings of one kind: each, or one for all, with the places of the first three. */
-function told({ first, rows }: { first: Finding[]; rows: number }): Finding[] {
+/** The findings of one kind that are shown: each, or one for all, with the places of the first three. */
+function shownOf({ first, rows }: { first: Finding[]; rows: number }): Finding[] {
   const [finding, second, third] = first;
   if (first.length <= ALIKE_MAX || finding === undefined) return first;
   const such = `; ${rows} rows have such an error, the next are ${second?.subject} and ${third?.subject}`;

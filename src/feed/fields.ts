@@ -20,7 +20,7 @@ export interface Field<T> {
    * What a text that it cannot parse seems to be, or the option that would accept it; may be empty. `fits`:
    * whether the field parses another text.
    */
-  wayOn?(text: string, fits: (text: string) => boolean): string;
+  remedy?(text: string, fits: (text: string) => boolean): string;
   /** The value; undefined if the text is not as expected. Never throws. */
   parse(text: string): T | undefined;
 }
@@ -41,7 +41,7 @@ export const levelField: Field<Micros> = {
     const micros = parseMicros(text, MAX_LEVEL_USD);
     return micros === null || micros === 0 ? undefined : micros;
   },
-  wayOn: (text, fits) =>
+  remedy: (text, fits) =>
     roundedLevelField.parse(text) === undefined ? levelSlip(text) || numberSlip(text, fits) : ROUND,
 };
 
@@ -58,7 +58,7 @@ export const roundedLevelField: Field<Micros> = {
     const rounded = micros + (next >= "5" ? 1 : 0);
     return rounded === 0 || rounded > MAX_LEVEL_USD * MICROS_PER_UNIT ? undefined : rounded;
   },
-  wayOn: (text, fits) => levelSlip(text) || numberSlip(text, fits),
+  remedy: (text, fits) => levelSlip(text) || numberSlip(text, fits),
 };
 
 /** Whether a level is written with more decimals than levels have. */
@@ -74,7 +74,7 @@ export const basisField: Field<Basis | "withdrawn"> = {
 export const dateField: Field<Day> = {
   expected: `a date such as 2026-11-21, from ${FIRST_DATE} on`,
   parse: (text) => parseDate(text) ?? undefined,
-  wayOn: dateSlip,
+  remedy: dateSlip,
 };
 
 /** A session, as its key or as its instant. */
@@ -116,7 +116,7 @@ const textUpTo = (maxCharacters: number): Field<string> => ({
   expected: `text of 1 to ${maxCharacters} characters without control characters`,
   parse: (text) =>
     text.trim() !== "" && isPublishable(text, maxCharacters) ? detached(text) : undefined,
-  wayOn: secretSlip,
+  remedy: secretSlip,
 });
 
 /** A name or a reason. */
@@ -134,7 +134,7 @@ export const urlField: Field<string> = {
     URL.canParse(text)
       ? detached(text)
       : undefined,
-  wayOn: secretSlip,
+  remedy: secretSlip,
 };
 
 /** Exactly one of the words. */
@@ -150,7 +150,7 @@ export const decimalField = (minMicros: Micros, maxUnits: number): Field<Micros>
     const micros = parseMicros(text, maxUnits);
     return micros === null || micros < minMicros ? undefined : micros;
   },
-  wayOn: numberSlip,
+  remedy: numberSlip,
 });
 
 /** `1.000`: pandas may write 1 like this, and a spreadsheet in Europe 1000. */
@@ -164,7 +164,7 @@ export const wholeNumberField = (min: number, max: number): Field<number> => ({
     const number = isWhole ? Number(text) : Number.NaN;
     return number >= min && number <= max ? number : undefined;
   },
-  wayOn: (text, fits) => {
+  remedy: (text, fits) => {
     const [, whole] = OF_THOUSANDS.exec(text) ?? [];
     if (whole === undefined) return numberSlip(text, fits);
     return `; ambiguous: ${whole} if .000 are decimals, ${whole}000 if the point separates thousands`;

@@ -50,7 +50,7 @@ export interface RowRules {
   readonly round: boolean;
 }
 
-/** The most unknown ids that are counted, or told, one by one. */
+/** The most unknown ids that are counted, or shown, one by one. */
 const UNKNOWN_IDS_MAX = 100;
 
 const IGNORE_UNKNOWN = "; --ignore-unknown leaves such rows out";
@@ -188,11 +188,11 @@ export class GivenLevels {
     newIdOf: (id: string) => string | undefined,
     complaints: Complaints,
   ): void {
-    const expected = (id: string, wayOn: string): string => {
+    const expected = (id: string, remedy: string): string => {
       const newId = newIdOf(id);
       if (newId !== undefined) return `its present id, ${newId}`;
       const like = id.trim().toLowerCase();
-      return `a contract of the catalog${isKnown(like) ? `; write ${like}` : wayOn}`;
+      return `a contract of the catalog${isKnown(like) ? `; write ${like}` : remedy}`;
     };
     for (const id of this.rules.held) {
       if (!isKnown(id)) complaints.at(`--hold ${quoted(id)}`, `expected ${expected(id, "")}`);
@@ -202,7 +202,7 @@ export class GivenLevels {
       if (isKnown(id)) continue;
       const words = `${expected(id, IGNORE_UNKNOWN)}${rows === 1 ? "" : `; ${rows} rows name it`}`;
       const kind = newIdOf(id) === undefined ? "unknown" : "renamed";
-      // The first are told one by one, although they are of one kind.
+      // The first are shown one by one, although they are of one kind.
       unknown += 1;
       const own = unknown > UNKNOWN_IDS_MAX ? kind : `${kind} ${unknown}`;
       complaints.cell(this.whereOf({ place }), "id", id, words, own, rows);

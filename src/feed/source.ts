@@ -1,7 +1,7 @@
 /** Sources of input: a file, standard input (`-`) or an http(s) address. */
 import { createReadStream } from "node:fs";
 import type { Readable } from "node:stream";
-import { toldTime, type ToldTime } from "../lib/clock.ts";
+import { parseServerTime, type ServerTime } from "../lib/clock.ts";
 import { outboundProxies } from "../lib/config.ts";
 import { errorCode, InputError } from "../lib/errors.ts";
 import type { Proxies } from "../lib/proxies.ts";
@@ -24,7 +24,7 @@ export interface Source {
    */
   open(): AsyncIterable<Uint8Array>;
   /** What the server's last answer said of the time; null: nothing. */
-  toldTime?(): ToldTime | null;
+  serverTime?(): ServerTime | null;
 }
 
 const FORMAT_OF_EXTENSION: Readonly<Record<string, Format>> = {
@@ -72,19 +72,19 @@ function addressSource(location: string, feedHeaders: Readonly<Record<string, st
   [url.username, url.password, url.hash] = ["", "", ""];
   const name = withoutSecrets(`${url.origin}${url.pathname}`);
   const proxies = outboundProxies();
-  let told: ToldTime | null = null;
+  let serverTime: ServerTime | null = null;
   return {
     name,
     format: formatOf(url.pathname),
     isAnswer: true,
-    toldTime: () => told,
+    serverTime: () => serverTime,
     async *open() {
       // Loads what speaks HTTP only for an address: Node takes long to load it.
       const { download, RetryLater } = await import("./download.ts");
       let body: Readable;
       try {
         const answer = await download(url, headers, proxies);
-        told = toldTime(name, answer.headers);
+        serverTime = parseServerTime(name, answer.headers);
         body = answer.body;
       } catch (cause) {
         const retryAfterMs = cause instanceof RetryLater ? cause.afterMs : 0;

@@ -94,7 +94,7 @@ export class Row {
 /** What a text seems to be that the field cannot parse; empty: nothing known. */
 function slipIn<T>(text: string, field: Field<T>): string {
   const fits = (other: string): boolean => field.parse(other) !== undefined;
-  return fits(text.trim()) ? "; no spaces" : (field.wayOn?.(text, fits) ?? "");
+  return fits(text.trim()) ? "; no spaces" : (field.remedy?.(text, fits) ?? "");
 }
 
 /**
@@ -146,13 +146,13 @@ export async function readTable(
       format === "csv"
         ? csvReader(recordTaker(rows), fault)
         : objectReader((...object) => takeFields(rows, ...object), fault);
-    let told = before;
+    let countSoFar = before;
     for await (const chunk of chunks) {
       if (!reader.read(chunk)) return;
-      told = complaints.count;
+      countSoFar = complaints.count;
     }
     // After a complaint about the text what came last is no whole row.
-    if (complaints.count === told) reader.end();
+    if (complaints.count === countSoFar) reader.end();
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     complaints.unreadable(error);
@@ -180,7 +180,7 @@ interface Rows {
   /** Throws InputError if there are too many. */
   readonly countRow: () => void;
   readonly take: (row: Row) => void;
-  /** Whether it was told that the table is wide: then no row of it can be read. */
+  /** Whether a complaint says that the table is wide: then no row of it can be read. */
   isWide: boolean;
 }
 
@@ -287,8 +287,8 @@ const INDEX = "an index? Write the table without it (pandas: index=False)";
 function unknown(noun: "column" | "field", name: string, at: number, shape: TableShape): string {
   const expected = `expected ${columnLike(name, shape) ?? shape.columns.join(", ")}`;
   const isIndex = at === 0 && /^(?:|index|Unnamed: 0)$/.test(name);
-  const wayOn = name === "" ? "a comma too many, or a column without a name" : expected;
-  return `unknown ${noun} ${quoted(name)}, ${isIndex ? INDEX : wayOn}`;
+  const remedy = name === "" ? "a comma too many, or a column without a name" : expected;
+  return `unknown ${noun} ${quoted(name)}, ${isIndex ? INDEX : remedy}`;
 }
 
 function takeFields(

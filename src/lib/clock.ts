@@ -35,7 +35,7 @@ export function createClock(startAt: string | undefined): Clock {
 }
 
 /** What a server said of the time with an answer, and the machine's clock when it came. Epoch milliseconds. */
-export interface ToldTime {
+export interface ServerTime {
   /** Who said it, for messages. */
   readonly by: string;
   readonly saidMs: number;
@@ -47,10 +47,10 @@ export interface ToldTime {
  * 9111, 4.2.3). Null: it has no `Date`. It is compared with the machine's clock, which CHIPBOARD_NOW leaves
  * alone.
  */
-export function toldTime(
+export function parseServerTime(
   by: string,
   { date = "", age = "" }: { date?: string | undefined; age?: string | undefined },
-): ToldTime | null {
+): ServerTime | null {
   const dateMs = date.endsWith(" GMT") ? Date.parse(date) : Number.NaN;
   if (Number.isNaN(dateMs)) return null;
   const ageMs = /^\d{1,10}$/.test(age) ? Number(age) * 1_000 : 0;

@@ -52,7 +52,7 @@ interface Around {
   readonly path: string;
 }
 
-/** The most repeated members of a text that are told. */
+/** The most repeated members of a text that are shown. */
 const REPEATED_MAX = 100;
 
 /**

@@ -61,8 +61,8 @@ export function apiAt(
       if (!JSON_TYPE.test(type)) {
         throw new Error(`${address} answers ${status} with ${type}, expected JSON`);
       }
-      const told = String(response.headers["unencoded-digest"]);
-      const digest = /sha-256=:(.+):/.exec(told)?.[1];
+      const digestHeader = String(response.headers["unencoded-digest"]);
+      const digest = /sha-256=:(.+):/.exec(digestHeader)?.[1];
       return {
         isRefused: status < 200 || status > 299,
         address,

@@ -97,7 +97,7 @@ async function attempt(
     return keepHead(stored, unmoved);
   }
   await requireFree(request, base, store);
-  const timeGates = { ...timeGatesOf(gates), told: inputs.told };
+  const timeGates = { ...timeGatesOf(gates), serverTimes: inputs.serverTimes };
   const verdict = judge(
     {
       session,

@@ -11,7 +11,7 @@ import { GIVEN_KINDS, GivenLevels } from "../feed/given-levels.ts";
 import type { Accepted } from "../feed/gates.ts";
 import { readCloses, readQuotes } from "../feed/levels.ts";
 import type { Source } from "../feed/source.ts";
-import type { ToldTime } from "../lib/clock.ts";
+import type { ServerTime } from "../lib/clock.ts";
 import type { Contract } from "../market/contract.ts";
 import type { Judgement } from "../snapshot/judgement.ts";
 import type { InputEntry } from "../snapshot/manifest.ts";
@@ -35,7 +35,7 @@ export interface Inputs {
   /** Each source, in the order in which they were read. */
   readonly read: readonly ReadInput[];
   /** What the servers of addresses said of the time. */
-  readonly told: readonly ToldTime[];
+  readonly serverTimes: readonly ServerTime[];
   /** The errors so far. The comparison with the ledger may add more. */
   readonly complaints: Complaints;
 }
@@ -59,7 +59,7 @@ export async function readInputs(
   const total = (request.catalog === null ? 0 : 1) + request.quotes.length + request.closes.length;
   let done = 0;
   const read: ReadInput[] = [];
-  const told: ToldTime[] = [];
+  const serverTimes: ServerTime[] = [];
   const reading = async (
     kind: InputEntry["kind"],
     source: Source,
@@ -70,8 +70,8 @@ export async function readInputs(
     const { isWhole, ...content } = await end();
     read.push({ kind, name: source.name, rows, ...content });
     if (isWhole && source.isAnswer) answers.set(source, content.stored);
-    const time = source.toldTime?.() ?? null;
-    if (time !== null) told.push(time);
+    const time = source.serverTime?.() ?? null;
+    if (time !== null) serverTimes.push(time);
     progress("Reading", (done += 1), total);
   };
 
@@ -100,7 +100,7 @@ export async function readInputs(
   }
   kept.clear();
   if (complaints.isEarly) answers.forEach((answer, source) => kept.set(source, answer));
-  return { catalog, given, read, told, complaints };
+  return { catalog, given, read, serverTimes, complaints };
 }
 
 /** The source with an answer that it gave before. */

@@ -27,12 +27,12 @@ export function requireNotOlder(session: Session, base: Base, clock: Clock): voi
   const head = base.head?.publication;
   if (head === undefined || session >= head.session) return;
   const nowMs = clock.now();
-  const wayOn =
+  const remedy =
     head.session > sessionAt(nowMs)
       ? `it has not begun: the clock says ${instantText(nowMs)}. If that is right, go back with snapshots rollback`
       : `to change past levels, publish ${sessionKey(head.session)} or later with --revise "reason"`;
   const what = `Session ${sessionKey(session)} is older than the head, ${snapshotText(head)}`;
-  throw new ConflictError(`${what}; ${wayOn}`);
+  throw new ConflictError(`${what}; ${remedy}`);
 }
 
 /** Throws ConflictError, with each level, if published levels change without a revision. */

@@ -10,7 +10,7 @@ import { sha256Hex } from "./digest.ts";
 import { judgementSchema } from "./judgement.ts";
 import { WHOLE_BYTES_MAX } from "../store/object-store.ts";
 import { ledgerPartContent, parseInputKey, parseLedgerPartKey } from "../store/paths.ts";
-import { developed } from "./log/entry.ts";
+import { unreleasedFormat } from "./log/entry.ts";
 import { sha256Field } from "./stored-fields.ts";
 
 /** The format that this version writes: the first one that was released. */
@@ -218,7 +218,7 @@ export function parseManifest(bytes: Uint8Array, where: string): Manifest {
   } catch (cause) {
     throw new DamageError(`${where} is not a manifest this version can read`, [], { cause });
   }
-  if (format < FORMAT) throw developed(where);
+  if (format < FORMAT) throw unreleasedFormat(where);
   throw new DamageError(
     `${where} was published by a newer chipboard: its format is ${format}, expected ${FORMAT}`,
   );

@@ -276,9 +276,9 @@ export class Registry {
     const held = keys.filter((key) => !key.replaced_by && voidAtMs(key) > this.#clock.now()).length;
     const allowed = TIERS[tier].keysPerAccount;
     if (held + more <= allowed) return;
-    const wayOn = more > 0 ? "revoke or rotate one" : `revoke ${held - allowed} first`;
+    const remedy = more > 0 ? "revoke or rotate one" : `revoke ${held - allowed} first`;
     throw new RefusedError(
-      `Account ${quoted(account.name)} holds ${held} keys and ${tier} allows ${allowed}: ${wayOn}`,
+      `Account ${quoted(account.name)} holds ${held} keys and ${tier} allows ${allowed}: ${remedy}`,
     );
   }
 

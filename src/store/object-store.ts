@@ -4,7 +4,7 @@
  *
  * Nothing is ever overwritten. keys.ts says what a key looks like, paths.ts makes all keys.
  */
-import type { ToldTime } from "../lib/clock.ts";
+import type { ServerTime } from "../lib/clock.ts";
 import { DamageError } from "../lib/errors.ts";
 
 export interface StoredObject {
@@ -76,7 +76,7 @@ export interface ObjectStore {
   mayWrite(): Promise<void>;
 
   /** What the server's last answer said of the time; null: nothing. A store without a server lacks it. */
-  toldTime?(): ToldTime | null;
+  serverTime?(): ServerTime | null;
 
   /** Closes the connections. Call nothing after it. */
   close(): Promise<void>;

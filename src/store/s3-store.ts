@@ -16,7 +16,7 @@ import {
   type S3ClientConfig,
 } from "@aws-sdk/client-s3";
 import pLimit from "p-limit";
-import { toldTime, type ToldTime } from "../lib/clock.ts";
+import { parseServerTime, type ServerTime } from "../lib/clock.ts";
 import { outboundProxies } from "../lib/config.ts";
 import { InputError, UnreachableError } from "../lib/errors.ts";
 import { byteStream } from "./byte-stream.ts";
@@ -77,7 +77,7 @@ class S3Store implements ObjectStore {
   readonly #client: S3Client;
   readonly #place: S3Place;
   readonly #limit = pLimit(MAX_AT_ONCE);
-  #told: ToldTime | null = null;
+  #serverTime: ServerTime | null = null;
 
   constructor(bucket: string, prefix: string, client: S3Client, place: S3Place) {
     this.location = place.location;
@@ -89,10 +89,10 @@ class S3Store implements ObjectStore {
       (next) => async (args) => {
         const result = await next(args);
         const { headers } = result.response as { headers: Readonly<Record<string, string>> };
-        this.#told = toldTime(this.location, headers) ?? this.#told;
+        this.#serverTime = parseServerTime(this.location, headers) ?? this.#serverTime;
         return result;
       },
-      { name: "told", step: "deserialize", priority: "low" },
+      { name: "serverTime", step: "deserialize", priority: "low" },
     );
   }
 
@@ -177,8 +177,8 @@ class S3Store implements ObjectStore {
   }
 
   /** The SDK corrects for a wrong clock by itself, so that requests succeed all the same. */
-  toldTime(): ToldTime | null {
-    return this.#told;
+  serverTime(): ServerTime | null {
+    return this.#serverTime;
   }
 
   async close(): Promise<void> {

@@ -118,6 +118,6 @@ test.each([
     return run();
   });
   const { code, said } = await tryPublish(failing, { quotes: levels(11) });
-  const wayOn = told && `${told}"chipboard snapshots ls" when the store answers`;
-  expect([code, said]).toEqual([5, [`the store fails${wayOn}`]]);
+  const remedy = told && `${told}"chipboard snapshots ls" when the store answers`;
+  expect([code, said]).toEqual([5, [`the store fails${remedy}`]]);
 });

@@ -205,16 +205,16 @@ describe("publish", () => {
     });
     const notice = await machine.expect("cat /srv/notices/all");
     expect(notice).toMatch(/^chipboard-publish failed on /);
-    const wayOn = /--accept \S+/.exec(notice)?.[0] ?? "";
-    expect(wayOn).toBe("--accept moves:a");
+    const remedy = /--accept \S+/.exec(notice)?.[0] ?? "";
+    expect(remedy).toBe("--accept moves:a");
     const [inJournal = ""] = blocks("A publish failed");
-    expect(await machine.expect(inJournal)).toContain(wayOn);
+    expect(await machine.expect(inJournal)).toContain(remedy);
     await eventually(async () =>
       (await machine.expect("journalctl --priority alert --no-pager")).includes(
         "chipboard-publish failed on",
       ),
     );
-    const accepted = await machine.expect(`chipboard publish ${wayOn}`);
+    const accepted = await machine.expect(`chipboard publish ${remedy}`);
     expect(accepted).toContain("Published 2026-11-22T00Z/r1");
     // The next run of the unit succeeds.
     await machine.expect("systemctl start chipboard-publish.service");

@@ -49,7 +49,7 @@ export async function appendEntry(
   const key = publicationKey(number);
   const own = parseEntry(bytes, number, `${store.location}/${key}`);
   const outcome = await store.create(key, bytes).catch(async (error: unknown) => {
-    throw await toldWhetherItStands(store, own, error);
+    throw await explainFailedAppend(store, own, error);
   });
   if (outcome === "created") return own;
   // A retried request may find the entry of its own first try: no other run publishes this manifest. Two
@@ -63,7 +63,7 @@ export async function appendEntry(
  * The error of a failed create, which also says whether the entry stands: the store may have failed after
  * it made the entry, where every reader sees it.
  */
-async function toldWhetherItStands(
+async function explainFailedAppend(
   store: ObjectStore,
   { entry, sha256 }: StoredEntry,
   error: unknown,
@@ -71,15 +71,15 @@ async function toldWhetherItStands(
   if (!(error instanceof UnreachableError)) return error;
   const { number } = entry;
   const what = isPublication(entry) ? `publication ${number}` : `the prune, entry ${number},`;
-  const told = (text: string): UnreachableError =>
+  const errorWith = (text: string): UnreachableError =>
     new UnreachableError(`${error.message}; ${what} ${text}`, error.details, { cause: error });
   try {
     const there = await entriesIn(store)(number);
     if (there?.sha256 !== sha256) return error;
   } catch {
-    return told('may stand: run "chipboard snapshots ls" when the store answers');
+    return errorWith('may stand: run "chipboard snapshots ls" when the store answers');
   }
-  return told(
+  return errorWith(
     'stands, but a crash of the machine may lose it: run "chipboard snapshots verify", then the same command again',
   );
 }

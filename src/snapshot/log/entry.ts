@@ -138,7 +138,7 @@ function entryIn(unsigned: Buffer, where: string): Entry {
   if (!ACTIONS.includes(fields.action)) {
     throw newer(where, `its action is ${JSON.stringify(fields.action)}`);
   }
-  if (!("previous" in fields)) throw developed(where);
+  if (!("previous" in fields)) throw unreleasedFormat(where);
   const found = entrySchema.safeParse(value);
   if (found.success) return found.data;
   const unknown = found.error.issues.find(({ code }) => code === "unrecognized_keys");
@@ -153,5 +153,5 @@ const newer = (where: string, why: string): DamageError =>
   new DamageError(`${where} was published by a newer chipboard: ${why}`);
 
 /** The error for what no release has written. */
-export const developed = (where: string): DamageError =>
+export const unreleasedFormat = (where: string): DamageError =>
   new DamageError(`${where} was written by a development version before 0.2.0; publish anew`);

@@ -37,19 +37,19 @@ export const newerSeen = (held: SeenEntry | null, entry: SeenEntry): SeenEntry =
 
 /**
  * Throws DamageError unless the log has the entry. `newest` is the number of its newest entry, `sha256`
- * (hex) what it has in the place of the one that was seen; undefined: nothing. `wayOn` ends the message.
+ * (hex) what it has in the place of the one that was seen; undefined: nothing. `remedy` ends the message.
  */
 export function requireSeen(
   { number, sha256: seen }: SeenEntry,
   newest: number,
   sha256: string | undefined,
-  wayOn = "",
+  remedy = "",
 ): void {
   if (sha256 === seen) return;
   throw new DamageError(
     sha256 === undefined
-      ? `The log ends with entry ${newest}, and entry ${number} was seen before: the log was cut off, or an older one is shown${wayOn}`
-      : `Entry ${number} of the log has the SHA-256 ${sha256}, and the one seen before has ${seen}: the log was rewritten, or is that of another store${wayOn}`,
+      ? `The log ends with entry ${newest}, and entry ${number} was seen before: the log was cut off, or an older one is shown${remedy}`
+      : `Entry ${number} of the log has the SHA-256 ${sha256}, and the one seen before has ${seen}: the log was rewritten, or is that of another store${remedy}`,
   );
 }
 

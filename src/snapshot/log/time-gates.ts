@@ -6,7 +6,7 @@
  *
  * A publish also judges them with its other gates (feed/gates.ts), before it renders anything.
  */
-import { instantText, type ToldTime } from "../../lib/clock.ts";
+import { instantText, type ServerTime } from "../../lib/clock.ts";
 import { InputError, RefusedError } from "../../lib/errors.ts";
 import { counted } from "../../lib/text.ts";
 import { sessionAt } from "../../market/session.ts";
@@ -25,8 +25,8 @@ export interface TimeGates {
   /** How many sessions may lie between the newest entry and the clock. */
   readonly maxGapSessions: number;
   readonly accept: readonly TimeGateName[];
-  /** What the servers of feeds said. What the store's said it knows itself. */
-  readonly told?: readonly ToldTime[];
+  /** The times that the servers of feeds gave. The store knows its own. */
+  readonly serverTimes?: readonly ServerTime[];
 }
 
 export const USUAL_TIME_GATES: TimeGates = { maxGapSessions: 14, accept: [] };
@@ -50,12 +50,12 @@ export function timeFindings(
   store: ObjectStore,
   newest: StoredEntry | null,
   nowMs: number,
-  { maxGapSessions, told = [] }: Omit<TimeGates, "accept">,
+  { maxGapSessions, serverTimes = [] }: Omit<TimeGates, "accept">,
 ): TimeFinding[] {
-  const ofStore = store.toldTime?.() ?? null;
+  const ofStore = store.serverTime?.() ?? null;
   return [
     ...(newest === null ? [] : gapTo(newest, nowMs, maxGapSessions)),
-    ...[...told, ...(ofStore === null ? [] : [ofStore])].flatMap(apartFrom),
+    ...[...serverTimes, ...(ofStore === null ? [] : [ofStore])].flatMap(apartFrom),
   ];
 }
 
@@ -70,7 +70,7 @@ function gapTo({ entry }: StoredEntry, nowMs: number, limit: number): TimeFindin
   return [{ gate: "gap", contract: null, measured, limit, text }];
 }
 
-function apartFrom({ by, saidMs, machineMs }: ToldTime): TimeFinding[] {
+function apartFrom({ by, saidMs, machineMs }: ServerTime): TimeFinding[] {
   const apartMs = Math.abs(machineMs - saidMs);
   if (apartMs <= MAX_APART_MS) return [];
   const measured = Math.ceil(apartMs / MINUTE_MS);

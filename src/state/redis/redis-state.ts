@@ -144,8 +144,8 @@ class RedisState implements StateDriver {
   /** Managed servers forbid CONFIG; INFO says the same. */
   async evictionPolicy(): Promise<string | null> {
     try {
-      const told = await this.#client.info("memory");
-      const policy = /^maxmemory_policy:(\S+)/m.exec(told)?.[1] ?? KEEPS_ALL;
+      const info = await this.#client.info("memory");
+      const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? KEEPS_ALL;
       return policy === KEEPS_ALL ? null : policy;
     } catch (error) {
       // A user without the right to ask.
