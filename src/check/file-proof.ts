@@ -9,7 +9,7 @@ import { isPublication, type Publication, type StoredEntry } from "../snapshot/l
 import { parseSums } from "../snapshot/sums.ts";
 import { snapshotText } from "../store/paths.ts";
 import { fetchEntry } from "./log-proof.ts";
-import { refusalOf, unexpected, type Answer, type Service } from "./untrusted-service.ts";
+import { refusalOf, unexpected, type ServiceAnswer, type Service } from "./untrusted-service.ts";
 import { HeadChangedError, proven, unproven, type Step } from "./step.ts";
 import { LIVE, type Target } from "./target.ts";
 
@@ -17,7 +17,7 @@ const ANSWER_BYTES_MAX = 100_000_000;
 const SUMS_BYTES_MAX = 20_000_000;
 
 /** An answer with data, and the entry of the log that it names. */
-interface Named extends Answer {
+interface Named extends ServiceAnswer {
   readonly stored: StoredEntry;
   readonly publication: Publication;
 }

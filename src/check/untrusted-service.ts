@@ -11,7 +11,7 @@ const CONNECTIONS = 8;
 /** What a gateway or a busy service says. */
 const AWAY = [429, 502, 503, 504];
 
-export interface Answer extends HttpAnswer {
+export interface ServiceAnswer extends HttpAnswer {
   /** For messages: `GET http://…`. */
   readonly what: string;
 }
@@ -46,7 +46,7 @@ export class Service {
    * The answer. Throws DamageError if what comes is no answer, is coded, has more than `maxBytes`, or not
    * the digest that comes with it; UnreachableError if none comes.
    */
-  async get(path: string, maxBytes: number): Promise<Answer> {
+  async get(path: string, maxBytes: number): Promise<ServiceAnswer> {
     const what = `GET ${this.at(path)}`;
     const answer = await this.#answer(path, maxBytes, what);
     const coding = answer.headers["content-encoding"] ?? "identity";
@@ -83,7 +83,9 @@ export class Service {
 }
 
 /** The refusal that the answer is; null: it is no problem document (RFC 9457) that says the answer's status. */
-export function refusalOf(answer: Answer): { readonly code: string; readonly text: string } | null {
+export function refusalOf(
+  answer: ServiceAnswer,
+): { readonly code: string; readonly text: string } | null {
   const { status, headers, body } = answer;
   if (status < 400 || headers["content-type"] !== "application/problem+json") return null;
   try {
@@ -95,7 +97,7 @@ export function refusalOf(answer: Answer): { readonly code: string; readonly tex
   }
 }
 
-export function unexpected(answer: Answer, expected: string): Error {
+export function unexpected(answer: ServiceAnswer, expected: string): Error {
   const { status, what } = answer;
   const refusal = refusalOf(answer);
   const message = `${what} answers ${refusal?.text ?? status}; expected ${expected}`;

@@ -2,7 +2,7 @@
 import { Complaints } from "../feed/complaints.ts";
 import { oneOf, wholeNumberField } from "../feed/fields.ts";
 import { sourceOf } from "../feed/source.ts";
-import { readTable, type Row } from "../feed/table.ts";
+import { readTable, type TableRow } from "../feed/table.ts";
 import { ConflictError, InputError, UnreachableError } from "../lib/errors.ts";
 import { isLine } from "../lib/text.ts";
 import { KEY_TIER_NAMES } from "../market/tier.ts";
@@ -23,7 +23,7 @@ const noteField = {
 export async function importAccounts(file: string, options: StateOptions) {
   const complaints = new Complaints();
   const rows = new Map<string, Addition & { readonly where: string }>();
-  const take = (row: Row): void => {
+  const take = (row: TableRow): void => {
     const name = row.read("name", accountName);
     const tier = row.read("tier", oneOf(KEY_TIER_NAMES));
     const trialDays = row.optional("trial_days", wholeNumberField(1, 3_650));

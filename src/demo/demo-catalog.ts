@@ -44,7 +44,7 @@ export function readDemoContracts(): DemoContract[] {
   const breaks = readDemoEvents().filter(({ what }) => what === "break");
   return readRows("catalog.csv").map((listing) => {
     const id = listing("id");
-    const priced = anchors.get(id) as Row;
+    const priced = anchors.get(id) as CellReader;
     return {
       id,
       segment: listing("segment"),
@@ -74,9 +74,9 @@ export const readDemoEvents = () =>
   }));
 
 /** Gives the text of a column. */
-type Row = (column: string) => string;
+type CellReader = (column: string) => string;
 
-function readRows(name: string): Row[] {
+function readRows(name: string): CellReader[] {
   const text = readFileSync(new URL(name, import.meta.url), "utf8");
   const [header = [], ...records] = csvRecords(text);
   return records.map((record) => (column) => record[header.indexOf(column)] as string);

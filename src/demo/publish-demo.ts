@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../lib/clock.ts";
 import { ConflictError, DamageError } from "../lib/errors.ts";
 import { USUAL_LIMITS } from "../feed/finding.ts";
-import { sourceOf, type Source } from "../feed/source.ts";
+import { sourceOf, type InputSource } from "../feed/source.ts";
 import { sessionAt, sessionKey, sessionStartMs, type Session } from "../market/session.ts";
 import { publish } from "../publish/publish.ts";
 import type { Progress } from "../publish/request.ts";
@@ -85,7 +85,7 @@ export async function* publishDemo(
   }
 }
 
-const quotesOf = (rows: ReturnType<typeof demoHistory>, signal?: AbortSignal): Source => ({
+const quotesOf = (rows: ReturnType<typeof demoHistory>, signal?: AbortSignal): InputSource => ({
   name: "the demonstration",
   format: "csv",
   async *open() {

@@ -3,7 +3,7 @@
  * entry of the log names and no prune took, all inputs, and the names that are never used again (`taken/`).
  * Claims stay behind: they belong to runs that write into the source.
  *
- * It can stop at any time, because of its order: files, ledger parts and inputs, then manifests, and last the
+ * It can stop at any time, because of its order: files, ledger months and inputs, then manifests, and last the
  * log, oldest entry first. The target's log must be the beginning of the source's, so a repeated
  * copy goes on where the last one ended, and a target that was published to is refused. It compares
  * every object with its digest when it reads it, and again after it has arrived. A mirror then removes what
@@ -167,9 +167,9 @@ class CopyRun {
     const below = (prefix: string) => Array.fromAsync(this.#to.list(prefix));
     const folders = foldersOf(await below(SESSIONS), []);
     const toRemove = folders.filter(({ name }) => taken.has(snapshotText(name)));
-    const partsToRemove = (await below(LEDGER)).filter(({ key }) => taken.has(key));
-    if (!this.#dryRun) await remove(this.#to, { toRemove, partsToRemove, doneClaims: [] });
-    return toRemove.flatMap(({ objects }) => objects).length + partsToRemove.length;
+    const monthsToRemove = (await below(LEDGER)).filter(({ key }) => taken.has(key));
+    if (!this.#dryRun) await remove(this.#to, { toRemove, monthsToRemove, doneClaims: [] });
+    return toRemove.flatMap(({ objects }) => objects).length + monthsToRemove.length;
   }
 
   result(log: readonly StoredEntry[], needs: Needs, removed: number): Copying {

@@ -2,7 +2,7 @@
 import { csvRecords } from "../feed/csv-reader.ts";
 import { BOARDS, type Board } from "../market/contract.ts";
 import type { TierName } from "../market/tier.ts";
-import { COLUMNS, SHEET_NAMES, type Column } from "../render/columns.ts";
+import { COLUMNS, SHEET_NAMES, type BoardColumn } from "../render/columns.ts";
 import { readSnapshotFile } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES } from "../store/paths.ts";
@@ -53,7 +53,7 @@ export async function formatDifferences(
 }
 
 function valueOf(
-  column: Column,
+  column: BoardColumn,
   record: StoredRecord,
   board: Board,
   sessionUtc: string,
@@ -75,14 +75,14 @@ function valueOf(
 }
 
 /** The value as in the CSV: text that a spreadsheet would read as a formula gets a leading quote. */
-function csvText(column: Column, value: string | null): string {
+function csvText(column: BoardColumn, value: string | null): string {
   if (value === null) return "";
   const isText = column.kind === "text" || column.kind === "url";
   return isText && /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
 }
 
 /** The value as sheetRows reads it: numbers by value, not by digits, and dates as instants. */
-function sheetText(column: Column, value: string | null): string {
+function sheetText(column: BoardColumn, value: string | null): string {
   if (value === null) return "";
   if (column.kind === "decimal") return String(Number(value));
   return column.kind === "date" ? `${value}T00:00:00.000Z` : value;
@@ -97,7 +97,7 @@ function rowDifferences<R>(
   place: string,
   [header = [], ...rows]: readonly (readonly string[])[],
   records: readonly R[],
-  textOf: (column: Column, record: R) => string,
+  textOf: (column: BoardColumn, record: R) => string,
 ): string[] {
   const columns = header.map((title) => COLUMNS.find(({ name }) => name === title));
   if (!header.includes("contract_id")) return [`${place} has no column contract_id`];

@@ -1,12 +1,12 @@
 /**
  * `snapshots prune`: removes what no kept snapshot needs. It keeps the head, the publication before
- * it, every snapshot published (or of a session) in the last N days, and the ledger parts that
+ * it, every snapshot published (or of a session) in the last N days, and the ledger months that
  * their manifests name. It counts the days back from the newest publication, or from the clock if
  * the clock is behind: a clock that is far ahead does not remove recent history. It never removes
  * entries of the log.
  *
  * It removes the leftovers of a crashed run once two entries made a head since the run began: that
- * run can no longer publish. Claims and the names of ledger parts say which entry a run began from.
+ * run can no longer publish. Claims and the names of ledger months say which entry a run began from.
  *
  * Entries of the log name everything that goes before the first removal (log/append.ts). If an
  * earlier prune named objects and did not remove them, the next prune removes them.
@@ -34,7 +34,7 @@ import {
   FILES,
   LEDGER,
   parseClaimKey,
-  parseLedgerPartKey,
+  parseLedgerMonthKey,
   parseSnapshotFileKey,
   SESSIONS,
   snapshotFileKey,
@@ -106,10 +106,10 @@ interface Survey {
   readonly newest: StoredEntry | null;
   /** Snapshots that the log made the head. */
   readonly published: ReadonlySet<string>;
-  /** Snapshots and ledger parts that prunes in the log name. */
+  /** Snapshots and ledger months that prunes in the log name. */
   readonly taken: ReadonlySet<string>;
   readonly toRemove: readonly Folder[];
-  readonly partsToRemove: readonly StoredObject[];
+  readonly monthsToRemove: readonly StoredObject[];
   /** Claims of published snapshots: their runs died before they removed them. */
   readonly doneClaims: readonly StoredObject[];
   readonly kept: number;
@@ -124,13 +124,13 @@ async function survey(store: ObjectStore, keepDays: number, nowMs: number): Prom
   const files = await Array.fromAsync(store.list(SESSIONS));
   const folders = foldersOf(files, await Array.fromAsync(store.list(CLAIMS)));
   const claims = await readClaims(store);
-  const parts = await Array.fromAsync(store.list(LEDGER));
+  const months = await Array.fromAsync(store.list(LEDGER));
   if (stored.length === 0) await requireEmpty(store);
 
   const keptEntries = keptPublications(publications, keepDays, nowMs).filter(
     (entry) => !taken.has(snapshotText(entry)),
   );
-  const needed = await partsOfKept(store, keptEntries);
+  const needed = await monthsOfKept(store, keptEntries);
   const keptNames = new Set(keptEntries.map(snapshotText));
   const published = new Set(publications.map(snapshotText));
   /** Without a claim, what is left is of no run. */
@@ -142,10 +142,10 @@ async function survey(store: ObjectStore, keepDays: number, nowMs: number): Prom
     if (keptNames.has(text) || (published.has(text) && objects.length === 0)) return false;
     return taken.has(text) || published.has(text) || isOver(claims.get(text));
   });
-  const aged = await partsOf(store, toRemove, published);
-  const partsToRemove = parts.filter(({ key }) => {
+  const aged = await monthsOf(store, toRemove, published);
+  const monthsToRemove = months.filter(({ key }) => {
     if (needed.has(key)) return false;
-    return taken.has(key) || aged.has(key) || isOver(parseLedgerPartKey(key)?.began);
+    return taken.has(key) || aged.has(key) || isOver(parseLedgerMonthKey(key)?.began);
   });
   const doneClaims = folders.flatMap(({ name, claim }) =>
     claim !== null && published.has(snapshotText(name)) ? [claim] : [],
@@ -157,16 +157,16 @@ async function survey(store: ObjectStore, keepDays: number, nowMs: number): Prom
     published,
     taken,
     toRemove,
-    partsToRemove,
+    monthsToRemove,
     doneClaims,
     kept: whole(folders) - whole(toRemove),
   };
 }
 
 /** What goes and no earlier prune named. */
-const unnamed = ({ toRemove, partsToRemove, taken }: Survey): Names => ({
+const unnamed = ({ toRemove, monthsToRemove, taken }: Survey): Names => ({
   snapshots: toRemove.map(({ name }) => snapshotText(name)).filter((text) => !taken.has(text)),
-  parts: partsToRemove.map(({ key }) => key).filter((key) => !taken.has(key)),
+  parts: monthsToRemove.map(({ key }) => key).filter((key) => !taken.has(key)),
 });
 
 /**
@@ -192,7 +192,7 @@ async function announce(
 /** Removes what entries of the log name. */
 export async function remove(
   store: ObjectStore,
-  found: Pick<Survey, "toRemove" | "partsToRemove" | "doneClaims">,
+  found: Pick<Survey, "toRemove" | "monthsToRemove" | "doneClaims">,
 ): Promise<void> {
   for (const { name, objects, claim } of found.toRemove) {
     // The manifest goes last, so that a partly removed folder can still be recognized.
@@ -202,14 +202,14 @@ export async function remove(
     if (others.length < objects.length) await store.delete(manifestKey);
     if (claim !== null) await store.delete(claim.key);
   }
-  await atOnce([...found.partsToRemove, ...found.doneClaims], ({ key }) => store.delete(key));
+  await atOnce([...found.monthsToRemove, ...found.doneClaims], ({ key }) => store.delete(key));
 }
 
 function pruningOf(found: Survey): Omit<Pruning, "dry_run" | "signature"> {
-  const { toRemove, partsToRemove, doneClaims, published, kept } = found;
+  const { toRemove, monthsToRemove, doneClaims, published, kept } = found;
   const objects = [
     ...toRemove.flatMap((folder) => [...folder.objects, ...(folder.claim ? [folder.claim] : [])]),
-    ...partsToRemove,
+    ...monthsToRemove,
     ...doneClaims,
   ];
   return {
@@ -217,7 +217,7 @@ function pruningOf(found: Survey): Omit<Pruning, "dry_run" | "signature"> {
       name: snapshotText(name),
       orphan: !published.has(snapshotText(name)),
     })),
-    ledger_parts: partsToRemove.map(({ key }) => key),
+    ledger_parts: monthsToRemove.map(({ key }) => key),
     objects: objects.length,
     bytes: objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
     kept,
@@ -240,7 +240,7 @@ function keptPublications(
   );
 }
 
-async function partsOfKept(
+async function monthsOfKept(
   store: ObjectStore,
   entries: readonly Publication[],
 ): Promise<ReadonlySet<string>> {
@@ -249,7 +249,7 @@ async function partsOfKept(
     const stored = await readStoredManifest(store, entry, entry.manifest_sha256);
     // Another prune took it since the log was read: then this survey is repeated.
     if (stored === null && (await isPruned(store, entry))) continue;
-    // An unreadable kept snapshot stops the prune: nobody knows which parts it needs.
+    // An unreadable kept snapshot stops the prune: nobody knows which months it needs.
     const { ledger } =
       stored?.manifest ?? (await readManifest(store, entry, entry.manifest_sha256));
     for (const { key } of ledger) needed.add(key);
@@ -257,19 +257,19 @@ async function partsOfKept(
   return needed;
 }
 
-/** The ledger parts that the published snapshots among `folders` name. */
-async function partsOf(
+/** The ledger months that the published snapshots among `folders` name. */
+async function monthsOf(
   store: ObjectStore,
   folders: readonly Folder[],
   published: ReadonlySet<string>,
 ): Promise<ReadonlySet<string>> {
-  const parts = new Set<string>();
+  const months = new Set<string>();
   for (const { name } of folders) {
     if (!published.has(snapshotText(name))) continue;
     const stored = await readStoredManifest(store, name, null).catch(() => null);
-    stored?.manifest.ledger.forEach(({ key }) => parts.add(key));
+    stored?.manifest.ledger.forEach(({ key }) => months.add(key));
   }
-  return parts;
+  return months;
 }
 
 /** The snapshots whose files and claims these are. */

@@ -1,6 +1,6 @@
 /**
  * `snapshots repair`: puts back what published snapshots lack, or hold with other bytes, from another store,
- * which is believed in nothing: the log says which manifest is right, and that which files, ledger parts and
+ * which is believed in nothing: the log says which manifest is right, and that which files, ledger months and
  * inputs are. What is whole is not touched. It can stop at any time; the next run puts back the rest.
  */
 import { atOnce } from "../lib/at-once.ts";

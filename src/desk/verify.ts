@@ -1,6 +1,6 @@
 /**
  * `snapshots verify`: checks every byte against the manifest, and what coded files inflate to, the
- * manifest against the log, the log against itself and, with keys, its signatures, the ledger's parts, the
+ * manifest against the log, the log against itself and, with keys, its signatures, the ledger months, the
  * inputs, and the formats of each tier against each other. It collects findings instead of throwing them.
  */
 import { atOnce } from "../lib/at-once.ts";
@@ -50,7 +50,7 @@ export interface Verification {
   readonly newest: StoredEntry | null;
   /** The signatures that were checked and fit; empty without keys. */
   readonly signatures: readonly EntrySigner[];
-  /** How many objects were read: files of snapshots, and each ledger part and input once. */
+  /** How many objects were read: files of snapshots, and each ledger month and input once. */
   readonly files: number;
   /** The stored size of those objects. */
   readonly bytes: number;
@@ -121,7 +121,7 @@ class VerifyRun implements Verification {
   files = 0;
   bytes = 0;
   readonly #store: ObjectStore;
-  /** The ledger parts and inputs read so far: snapshots share them, and each is read once. */
+  /** The ledger months and inputs read so far: snapshots share them, and each is read once. */
   readonly #seen = new Set<string>();
   /** Snapshots that a prune named; until the next prune some of their objects may remain. */
   readonly #taken = new Set<string>();
@@ -199,8 +199,8 @@ class VerifyRun implements Verification {
     if (manifest.identity !== identityOf(manifest.files, manifest.ledger)) {
       this.damages.push(`${snapshotText(name)}: the identity does not match the files named`);
     }
-    const parts = manifest.ledger.filter(({ key }) => this.#isFirst(key));
-    const objects = objectsOf(name, { ...manifest, ledger: parts });
+    const months = manifest.ledger.filter(({ key }) => this.#isFirst(key));
+    const objects = objectsOf(name, { ...manifest, ledger: months });
     const { damages, bytes } = await compareObjects(this.#store, objects, true);
     this.damages.push(...damages);
     this.files += objects.length;

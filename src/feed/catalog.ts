@@ -20,8 +20,8 @@ import {
   urlField,
   wholeNumberField,
 } from "./fields.ts";
-import type { Source } from "./source.ts";
-import { readTable, type Row, type TableShape } from "./table.ts";
+import type { InputSource } from "./source.ts";
+import { readTable, type TableRow, type TableShape } from "./table.ts";
 
 const REQUIRED = [
   "id",
@@ -64,7 +64,7 @@ const cadenceField = decimalField(500_000, 366);
  * not reported as unknown as well.
  */
 export async function readCatalog(
-  source: Source,
+  source: InputSource,
   complaints: Complaints,
 ): Promise<{ contracts: Contract[]; ids: ReadonlyMap<string, string> }> {
   const before = complaints.count;
@@ -98,7 +98,7 @@ export async function readCatalog(
 }
 
 /** Complains of the first row of each segment whose index would have no id of its own. */
-function indexIdChecker(): (row: Row) => void {
+function indexIdChecker(): (row: TableRow) => void {
   const seen = new Set<string>();
   const firstOf = new Map<string, { readonly segment: string; readonly where: string }>();
   return (row) => {
@@ -120,7 +120,7 @@ function indexIdChecker(): (row: Row) => void {
 
 /** A row, and an id that its contract had before. */
 interface Renamed {
-  readonly row: Row;
+  readonly row: TableRow;
   readonly id: string;
   readonly formerly: string;
 }
@@ -142,7 +142,7 @@ function requireFreeFormerIds(
   }
 }
 
-function contractOf(row: Row): Contract {
+function contractOf(row: TableRow): Contract {
   const capacity = row.optional("capacity_gb", capacityField);
   const cadence = row.optional("cadence_days", cadenceField);
   return {

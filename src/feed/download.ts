@@ -21,7 +21,7 @@ const TIMEOUT_MS = 60_000;
 const MAX_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
-interface Answer {
+interface FeedAnswer {
   /** Unpacked if it is gzip. Reading it fails if it ends early. */
   readonly body: Readable;
   readonly headers: IncomingHttpHeaders;
@@ -44,7 +44,7 @@ export async function download(
   url: URL,
   headers: Readonly<Record<string, string>>,
   proxyEnv: Proxies,
-): Promise<Answer> {
+): Promise<FeedAnswer> {
   const options = {
     agent: new (url.protocol === "https:" ? HttpsAgent : HttpAgent)({ proxyEnv }),
     headers: { "user-agent": USER_AGENT, ...headers, "accept-encoding": "gzip" },

@@ -16,8 +16,8 @@ import {
   type Field,
 } from "./fields.ts";
 import type { GivenKind, GivenLevel, GivenLevels } from "./given-levels.ts";
-import type { Source } from "./source.ts";
-import { readTable, type Row, type TableShape } from "./table.ts";
+import type { InputSource } from "./source.ts";
+import { readTable, type TableRow, type TableShape } from "./table.ts";
 
 const QUOTES: TableShape = {
   columns: [
@@ -58,7 +58,7 @@ const NOT_LATER = "not later than the one published,";
 
 /** Reads one file of quotes into `given`. Rows without a session get the session `published`. */
 export const readQuotes = (
-  source: Source,
+  source: InputSource,
   published: Session,
   given: GivenLevels,
   complaints: Complaints,
@@ -103,7 +103,7 @@ export const readQuotes = (
 
 /** Reads one file of daily closes into `given`. The close of a day is its 12:00 session's level. */
 export const readCloses = (
-  source: Source,
+  source: InputSource,
   published: Session,
   given: GivenLevels,
   complaints: Complaints,
@@ -125,16 +125,16 @@ export const readCloses = (
 /** Reads one file into `given`. The result of `levelOf` counts only if it does not complain of the row. */
 async function readLevels(
   kind: GivenKind,
-  source: Source,
+  source: InputSource,
   shape: TableShape,
   published: Session,
   given: GivenLevels,
   complaints: Complaints,
-  levelOf: (row: Row, field: Field<Micros>, place: number) => GivenLevel,
+  levelOf: (row: TableRow, field: Field<Micros>, place: number) => GivenLevel,
 ): Promise<void> {
   const field = given.rules.round ? roundedLevelField : levelField;
   let start: number | null = null;
-  const take = (row: Row): void => {
+  const take = (row: TableRow): void => {
     start ??= given.begin(row.whereOf);
     const id = row.text("id");
     const place = start + row.position;
@@ -150,7 +150,7 @@ async function readLevels(
 
 /** `low_usd` and `high_usd`: both or neither, around the level. Complains of the row otherwise. */
 function rangeOf(
-  row: Row,
+  row: TableRow,
   field: Field<Micros>,
   usd: Micros,
 ): Pick<GivenLevel, "lowUsd" | "highUsd"> {

@@ -11,7 +11,7 @@ import { withoutSecrets } from "../lib/secrets.ts";
 export type Format = "csv" | "json" | "ndjson";
 
 /** One input. */
-export interface Source {
+export interface InputSource {
   /** For messages. The name of an address leaves out user, password, query and the token of a link. */
   readonly name: string;
   /** Null: only the content shows the format. */
@@ -39,7 +39,10 @@ const FORMAT_OF_EXTENSION: Readonly<Record<string, Format>> = {
  * to an address, and are never shown. Throws InputError for other addresses, and for a variable such as
  * HTTP_PROXY that names no proxy.
  */
-export function sourceOf(location: string, headers: Readonly<Record<string, string>> = {}): Source {
+export function sourceOf(
+  location: string,
+  headers: Readonly<Record<string, string>> = {},
+): InputSource {
   if (location === "") throw new InputError(`"": expected a file, - or an http(s) address`);
   if (location === "-") {
     return {
@@ -63,7 +66,10 @@ export function sourceOf(location: string, headers: Readonly<Record<string, stri
 }
 
 /** User and password of an address are sent as Basic credentials (RFC 7617), and never shown. */
-function addressSource(location: string, feedHeaders: Readonly<Record<string, string>>): Source {
+function addressSource(
+  location: string,
+  feedHeaders: Readonly<Record<string, string>>,
+): InputSource {
   const url = new URL(location);
   const user = `${plain(url.username)}:${plain(url.password)}`;
   const own =

@@ -5,7 +5,7 @@ import { quoted, type Complaints } from "./complaints.ts";
 import { csvReader } from "./csv-reader.ts";
 import type { Field } from "./fields.ts";
 import { cellText, jsonReader, ndjsonReader, type Fields } from "./json-reader.ts";
-import type { Format, Source } from "./source.ts";
+import type { Format, InputSource } from "./source.ts";
 import { MAX_INPUT_ROWS, readText, sniffed } from "./text-reader.ts";
 import { wideness } from "./wide.ts";
 
@@ -29,16 +29,21 @@ export interface RowFilter {
 export type Where = (position: number) => string;
 
 /** A row of text cells. A null or missing cell reads as `""`; messages show it as `null`. */
-export class Row {
+export class TableRow {
   /** The row's line (CSV, NDJSON; from 1) or index (JSON; from 0) in its source. */
   readonly position: number;
-  readonly #rows: Rows;
+  readonly #rows: TableRows;
   /** In the order of the table's columns. */
   readonly #cells: readonly (string | null)[];
   /** Whether nobody has found a fault in this row so far. */
   isFaultless: boolean;
 
-  constructor(rows: Rows, cells: readonly (string | null)[], position: number, isFaultless = true) {
+  constructor(
+    rows: TableRows,
+    cells: readonly (string | null)[],
+    position: number,
+    isFaultless = true,
+  ) {
     this.position = position;
     this.#rows = rows;
     this.#cells = cells;
@@ -103,10 +108,10 @@ function slipIn<T>(text: string, field: Field<T>): string {
  * `take` gets it: the row is not faultless, and nothing but its id counts.
  */
 export async function readTable(
-  source: Source,
+  source: InputSource,
   shape: TableShape,
   complaints: Complaints,
-  take: (row: Row) => void,
+  take: (row: TableRow) => void,
   filter: RowFilter | null = null,
 ): Promise<void> {
   const before = complaints.count;
@@ -131,7 +136,7 @@ export async function readTable(
       complaints.at(position === null ? source.name : where(position), finding);
       countRow();
     };
-    const rows: Rows = {
+    const rows: TableRows = {
       source,
       shape,
       complaints,
@@ -160,7 +165,7 @@ export async function readTable(
 }
 
 async function formatOf(
-  source: Source,
+  source: InputSource,
   text: AsyncGenerator<string>,
 ): Promise<{ format: Format | null; chunks: AsyncIterable<string> }> {
   const { first, chunks } = await sniffed(text);
@@ -171,21 +176,21 @@ async function formatOf(
 }
 
 /** Where the rows of a source go. */
-interface Rows {
-  readonly source: Source;
+interface TableRows {
+  readonly source: InputSource;
   readonly shape: TableShape;
   readonly complaints: Complaints;
   readonly where: Where;
   readonly filter: RowFilter | null;
   /** Throws InputError if there are too many. */
   readonly countRow: () => void;
-  readonly take: (row: Row) => void;
+  readonly take: (row: TableRow) => void;
   /** Whether a complaint says that the table is wide: then no row of it can be read. */
   isWide: boolean;
 }
 
 /** Takes the header first, then the rows. Returns false if the header does not fit the table. */
-function recordTaker(rows: Rows): (record: readonly string[], line: number) => boolean {
+function recordTaker(rows: TableRows): (record: readonly string[], line: number) => boolean {
   const { source, shape, complaints, where, filter, countRow, take } = rows;
   let positions: readonly number[] | null = null;
   let header: readonly string[] = [];
@@ -230,13 +235,13 @@ function recordTaker(rows: Rows): (record: readonly string[], line: number) => b
     // Files that are put together may have each file's header, and a byte order mark before it.
     if (record.every((cell, at) => cell.replace(/^\ufeff/, "") === header[at]))
       complaints.at(where(line), "the header again, expected once: delete this line");
-    else take(new Row(rows, cells, line));
+    else take(new TableRow(rows, cells, line));
     return true;
   };
 }
 
 /** Whether the table has a column for each date or contract. Tells it once. */
-function isWide(rows: Rows, names: readonly string[], position: number): boolean {
+function isWide(rows: TableRows, names: readonly string[], position: number): boolean {
   const { source, shape, complaints, where } = rows;
   const { level } = shape;
   const isKnown = (name: string): boolean => columnLike(name, shape) !== undefined;
@@ -261,7 +266,7 @@ function columnLike(name: string, { columns }: TableShape): string | undefined {
  */
 function headerPositions(
   header: readonly string[],
-  { shape, complaints, where }: Rows,
+  { shape, complaints, where }: TableRows,
   line: number,
 ): readonly number[] | null {
   const found = (finding: string): void => complaints.at(where(line), finding);
@@ -292,7 +297,7 @@ function unknown(noun: "column" | "field", name: string, at: number, shape: Tabl
 }
 
 function takeFields(
-  rows: Rows,
+  rows: TableRows,
   fields: Fields,
   position: number,
   repeated: readonly string[],
@@ -341,5 +346,5 @@ function takeFields(
     return null;
   });
   if (isFaultless || (hasId && cells[shape.columns.indexOf("id")] !== null))
-    take(new Row(rows, cells, position, isFaultless));
+    take(new TableRow(rows, cells, position, isFaultless));
 }

@@ -1,6 +1,6 @@
 /** Decodes UTF-8, or complains and says what the file is instead. */
 import { quoted, type Complaints } from "./complaints.ts";
-import type { Source } from "./source.ts";
+import type { InputSource } from "./source.ts";
 
 /** The largest input, unpacked. A larger one is refused, because its rows may not fit in memory. */
 export const MAX_INPUT_MEGABYTES = 256;
@@ -41,7 +41,10 @@ const SIGNATURE_BYTES = Math.max(...SIGNATURES.map(([start]) => start.length));
  * The source's text in chunks, without a byte order mark. At the first bytes that are not UTF-8 it
  * complains with the line number and stops.
  */
-export async function* readText(source: Source, complaints: Complaints): AsyncGenerator<string> {
+export async function* readText(
+  source: InputSource,
+  complaints: Complaints,
+): AsyncGenerator<string> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let line = 1;
   let sizeBytes = 0;

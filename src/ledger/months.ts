@@ -1,9 +1,9 @@
 /**
- * The ledger as it is stored: one part for each calendar month, named by month and content, so that
- * later snapshots share every month that did not change. The same ledger always gives the same parts,
+ * The ledger as it is stored: one file for each calendar month, named by month and content, so that
+ * later snapshots share every month that did not change. The same ledger always gives the same files,
  * however it came about.
  *
- * A part is NDJSON. After a header line it has one line for each contract, sorted by id:
+ * A ledger month is NDJSON. After a header line it has one line for each contract, sorted by id:
  *
  *   {"ledger":1,"month":"2026-11"}
  *   {"id":"ddr5-16gb-spot","at":[0,1,2],"usd":[12.5,12.6,12.6],"basis":"rra","as_of":{"2":"2026-11-01"}}
@@ -27,10 +27,10 @@ import {
   type Day,
   type Session,
 } from "../market/session.ts";
-import type { LedgerEntry } from "../snapshot/manifest.ts";
+import type { LedgerMonth } from "../snapshot/manifest.ts";
 import { readVerified } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
-import { parseLedgerPartKey } from "../store/paths.ts";
+import { parseLedgerMonthKey } from "../store/paths.ts";
 import type { Ledger } from "./ledger.ts";
 
 const PARTS_AT_ONCE = 16;
@@ -101,7 +101,7 @@ export function monthsOf(ledger: Ledger): string[] {
   return months;
 }
 
-/** The part of one month; null if the ledger has no level in it. */
+/** The file of one month; null if the ledger has no level in it. */
 export function encodeMonth(ledger: Ledger, month: string): Buffer | null {
   const from = monthStart(month);
   const to = monthEnd(month);
@@ -113,31 +113,31 @@ export function encodeMonth(ledger: Ledger, month: string): Buffer | null {
 }
 
 /**
- * The ledger that a manifest names. Throws DamageError if a part is missing, is not a ledger part, or
+ * The ledger that a manifest names. Throws DamageError if a month is missing, is not a ledger month, or
  * does not have the manifest's digest.
  */
 export async function loadLedger(
   store: ObjectStore,
-  entries: readonly LedgerEntry[],
+  entries: readonly LedgerMonth[],
 ): Promise<Ledger> {
   const ascending = entries.toSorted((a, b) => (a.key < b.key ? -1 : 1));
   const levels = new Map<string, Levels>();
   for (let from = 0; from < ascending.length; from += PARTS_AT_ONCE) {
     const batch = ascending.slice(from, from + PARTS_AT_ONCE);
-    const parts = await Promise.all(
+    const months = await Promise.all(
       batch.map(({ key, sha256, bytes }) => readVerified(store, key, sha256, bytes)),
     );
-    parts.forEach((bytes, at) => decodeMonth(bytes, (batch[at] as LedgerEntry).key, levels));
+    months.forEach((bytes, at) => decodeMonth(bytes, (batch[at] as LedgerMonth).key, levels));
   }
   return new Map([...levels].map(([id, ofContract]) => [id, new Series(ofContract)]));
 }
 
 /**
- * Adds the levels of a part to those of its contracts. Call it in the order of the months. Throws
- * DamageError, which names `key`, if the bytes are not a ledger part.
+ * Adds the levels of a month to those of its contracts. Call it in the order of the months. Throws
+ * DamageError, which names `key`, if the bytes are not a ledger month.
  */
 export function decodeMonth(bytes: Buffer, key: string, levels: Map<string, Levels>): void {
-  const month = parseLedgerPartKey(key)?.month;
+  const month = parseLedgerMonthKey(key)?.month;
   const [header, ...lines] = bytes.toString("utf8").split("\n");
   if (month === undefined || header !== headerOf(month) || lines.pop() !== "") {
     throw new DamageError(`${key} is not a ledger part that this version can read`);

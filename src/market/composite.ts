@@ -40,7 +40,7 @@ interface Earlier {
 }
 
 /** A contract on the board; an earlier level is null if none compares with the level in force. */
-export interface Part extends Nullable<Earlier> {
+export interface BasketItem extends Nullable<Earlier> {
   /** Why it has no base; null: it has one. */
   readonly reason: ExclusionReason | null;
   readonly id: string;
@@ -52,26 +52,26 @@ export interface Part extends Nullable<Earlier> {
   readonly asOf: Day;
 }
 
-/** A part with all levels that the index needs. */
-export type Constituent = Part & Earlier;
+/** An item with all levels that the index needs. */
+export type Constituent = BasketItem & Earlier;
 
 /** Each field may be null. */
 type Nullable<T> = { readonly [F in keyof T]: T[F] | null };
 
-export const isConstituent = (part: Part): part is Constituent => part.reason === null;
+export const isConstituent = (item: BasketItem): item is Constituent => item.reason === null;
 
-/** A part without base, and why. */
+/** An item without base, and why. */
 export interface WithoutBase {
   readonly id: string;
   readonly reason: ExclusionReason;
 }
 
-export const withoutBase = (parts: readonly Part[]): WithoutBase[] =>
-  parts.flatMap(({ id, reason }) => (reason === null ? [] : [{ id, reason }]));
+export const withoutBase = (items: readonly BasketItem[]): WithoutBase[] =>
+  items.flatMap(({ id, reason }) => (reason === null ? [] : [{ id, reason }]));
 
-/** A part's share in the level and in its 24-hour change; null: a part of the basket has no base. */
+/** An item's share in the level and in its 24-hour change; null: an item of the basket has no base. */
 export interface Contribution extends Nullable<Shares> {
-  readonly part: Part;
+  readonly item: BasketItem;
   /** In the contract's unit. Only in a basket of quantities. */
   readonly quantity?: Decimal;
 }
@@ -87,18 +87,18 @@ interface Shares {
   readonly contribution24hPct: Decimal;
 }
 
-/** What the quantities of a basket cost by each level, US dollars; null: a part lacks it. */
+/** What the quantities of a basket cost by each level, US dollars; null: an item lacks it. */
 export interface Costs extends Nullable<Record<"base" | "then24h" | "then30d", Decimal>> {
   readonly now: Decimal;
   readonly withoutBase: readonly WithoutBase[];
 }
 
-/** A priced index or basket. Level and changes are null if a part lacks what they compare, or there is none. */
+/** A priced index or basket. Level and changes are null if an item lacks what they compare, or there is none. */
 export interface Composite {
   readonly level: Decimal | null;
   readonly chg24hPct: Decimal | null;
   readonly chg30dPct: Decimal | null;
-  /** One for each part, in their order. */
+  /** One for each item, in their order. */
   readonly contributions: readonly Contribution[];
   /** Only of a basket of quantities. */
   readonly costs?: Costs;
@@ -143,7 +143,7 @@ export function composite(
       const moved = percent * BigInt(item.now - item.base);
       const moved24h = percent * BigInt(item.now - item.then24h);
       return {
-        part: item,
+        item,
         weightPct: roundRatio(ratio(percent, totalWeight), INDEX_DECIMALS),
         relative: roundRatio(ratio(BigInt(item.now), base), RELATIVE_DECIMALS),
         contribution: roundRatio(ratio(moved, totalWeight * base), INDEX_DECIMALS),
@@ -164,35 +164,35 @@ export const equalWeighted = (constituents: readonly Constituent[]): Composite =
 
 /**
  * Prices a basket of quantities. `quantities[i]`, a positive integer in units of 10⁻⁹, belongs to
- * `parts[i]`. A weight is the share of the cost at the base, so the level is 100 × the cost now by the cost
- * at the base. A part without an earlier level leaves out what needs it, and nothing else. Every figure is
+ * `items[i]`. A weight is the share of the cost at the base, so the level is 100 × the cost now by the cost
+ * at the base. An item without an earlier level leaves out what needs it, and nothing else. Every figure is
  * exact, and rounded once.
  */
 export function quantityComposite(
-  parts: readonly Part[],
+  items: readonly BasketItem[],
   quantities: readonly bigint[],
 ): Composite {
-  const costsBy = (levelOf: (part: Part) => Micros | null): bigint[] =>
-    parts.flatMap((part, at) => {
-      const level = levelOf(part);
+  const costsBy = (levelOf: (item: BasketItem) => Micros | null): bigint[] =>
+    items.flatMap((item, at) => {
+      const level = levelOf(item);
       return level === null ? [] : [(quantities[at] as bigint) * BigInt(level)];
     });
-  /** Null: a part has no such level. */
+  /** Null: an item has no such level. */
   const total = (costs: readonly bigint[]): bigint | null =>
-    costs.length < parts.length ? null : costs.reduce((one, other) => one + other, 0n);
+    costs.length < items.length ? null : costs.reduce((one, other) => one + other, 0n);
   const baseCosts = costsBy(({ base }) => base);
-  const now = total(costsBy((part) => part.now)) as bigint;
+  const now = total(costsBy((item) => item.now)) as bigint;
   const base = total(baseCosts);
-  const then24h = total(costsBy((part) => part.then24h));
-  const then30d = total(costsBy((part) => part.then30d));
-  const priced = base === null ? null : composite(parts.filter(isConstituent), baseCosts);
+  const then24h = total(costsBy((item) => item.then24h));
+  const then30d = total(costsBy((item) => item.then30d));
+  const priced = base === null ? null : composite(items.filter(isConstituent), baseCosts);
   return {
     level: priced?.level ?? null,
     chg24hPct: changeOf(now, then24h),
     chg30dPct: changeOf(now, then30d),
-    contributions: parts.map((part, at) => ({
+    contributions: items.map((item, at) => ({
       ...(priced?.contributions[at] ?? NO_SHARES),
-      part,
+      item,
       quantity: roundRatio(ratio(quantities[at] as bigint, QUANTITY_SCALE), QUANTITY_DECIMALS),
     })),
     costs: {
@@ -200,7 +200,7 @@ export function quantityComposite(
       base: base === null ? null : dollars(base),
       then24h: then24h === null ? null : dollars(then24h),
       then30d: then30d === null ? null : dollars(then30d),
-      withoutBase: withoutBase(parts),
+      withoutBase: withoutBase(items),
     },
   };
 }

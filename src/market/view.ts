@@ -1,6 +1,6 @@
 /** The market as one tier sees it at its session: the boards, and the contracts that are off them. */
 import { HORIZONS, changePct, comparableLevel, type Horizon } from "./change.ts";
-import type { Part } from "./composite.ts";
+import type { BasketItem } from "./composite.ts";
 import { BOARDS, carryLimitSessions, isDelisted, type Board, type Contract } from "./contract.ts";
 import { parseMicros, ratio, roundRatio, type Decimal, type Micros } from "./decimal.ts";
 import {
@@ -225,8 +225,8 @@ function usdPerGb(level: Level, capacityGb: Decimal | null): Decimal | null {
 }
 
 /** What baskets compare of every record of the view, in board order. */
-export function basketParts(market: Market, view: TierView): Part[] {
-  return recordsOf(view).map((record): Part => {
+export function basketItems(market: Market, view: TierView): BasketItem[] {
+  return recordsOf(view).map((record): BasketItem => {
     const { contract, series, level } = record;
     const limit = carryLimitSessions(contract, market.maxCarryDays);
     const base = comparableLevel(series, level, HORIZONS.yoy(view.session), limit);

@@ -13,7 +13,7 @@ export const CONNECTIONS = 16;
 /** Larger than any answer that an agent can read. */
 const BYTES_MAX = 32_000_000;
 
-export interface Answer {
+export interface ApiAnswer {
   readonly isRefused: boolean;
   /** The address that answered, with its query. */
   readonly address: string;
@@ -29,7 +29,7 @@ export interface Answer {
 export type Ask = (
   path: string,
   query: Readonly<Record<string, string | number | undefined>>,
-) => Promise<Answer>;
+) => Promise<ApiAnswer>;
 
 /** The connections to the service at `url`. */
 export const connectionsTo = (url: string): Agent => agentFor(url, CONNECTIONS);

@@ -5,7 +5,7 @@
 import { McpServer } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { PROGRAM } from "../lib/version.ts";
-import type { Answer, Ask } from "./api.ts";
+import type { ApiAnswer, Ask } from "./api.ts";
 
 /** In a published file each element of a list has its own line, and so has its end. */
 const CONTRIBUTIONS = /"contributions":\[\n[^]*?\n\],/;
@@ -43,7 +43,7 @@ export function mcpServer(ask: Ask): McpServer {
     name: string,
     description: string,
     shape: S,
-    answer: (input: z.infer<z.ZodObject<S>>) => Promise<Answer>,
+    answer: (input: z.infer<z.ZodObject<S>>) => Promise<ApiAnswer>,
   ): void => {
     const settings = {
       description,
@@ -132,7 +132,7 @@ const listOf = (amounts: readonly number[] | undefined): string | undefined =>
   amounts?.map((amount) => amount.toFixed(AMOUNT_DECIMALS).replace(/\.?0+$/, "")).join();
 
 /** What the API answered, its JSON unchanged, with where it came from; the detail of a refusal. */
-function resultOf({ isRefused, address, publication, sha256, body }: Answer) {
+function resultOf({ isRefused, address, publication, sha256, body }: ApiAnswer) {
   const text = isRefused
     ? body
     : `${JSON.stringify({ publication, address, sha256 }).slice(0, -1)},"answer":${body.trim()}}`;

@@ -89,9 +89,9 @@ export async function commit(
     { key: snapshotFileKey(name, FILES.manifest), bytes: bytes.length, sha256 },
     ...objectsOf(name, manifest),
   ]);
-  const parts = manifest.ledger.map(({ key }) => key);
+  const months = manifest.ledger.map(({ key }) => key);
   // A prune takes the files of a run that can no longer publish: that is no damage.
-  const isLate = damages.length > 0 && (await isOvertaken(store, name, newest, parts));
+  const isLate = damages.length > 0 && (await isOvertaken(store, name, newest, months));
   if (damages.length > 0 && !isLate) {
     const what = `${snapshotText(name)} in ${store.location} differs from what was written`;
     throw new DamageError(`${what}; it is not published`, damages);
@@ -111,7 +111,7 @@ export async function commit(
         newest,
         clock.now(),
         timeGates,
-        parts,
+        months,
         keys,
       ).catch(async (error: unknown) => {
         if (error instanceof RefusedError) await removeSnapshot(store, name);

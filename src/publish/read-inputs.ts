@@ -10,7 +10,7 @@ import { MAX_ID_CHARACTERS } from "../feed/fields.ts";
 import { GIVEN_KINDS, GivenLevels } from "../feed/given-levels.ts";
 import type { Accepted } from "../feed/gates.ts";
 import { readCloses, readQuotes } from "../feed/levels.ts";
-import type { Source } from "../feed/source.ts";
+import type { InputSource } from "../feed/source.ts";
 import type { ServerTime } from "../lib/clock.ts";
 import type { Contract } from "../market/contract.ts";
 import type { Judgement } from "../snapshot/judgement.ts";
@@ -41,7 +41,7 @@ export interface Inputs {
 }
 
 /** Servers' answers, as gzip, that were read whole while another input was not there yet. */
-export type KeptAnswers = Map<Source, Buffer>;
+export type KeptAnswers = Map<InputSource, Buffer>;
 
 /**
  * Reads every source, in turn. It adds their errors to `complaints` and does not throw them. It looks
@@ -62,8 +62,8 @@ export async function readInputs(
   const serverTimes: ServerTime[] = [];
   const reading = async (
     kind: InputEntry["kind"],
-    source: Source,
-    rowsOf: (copy: Source) => Promise<number>,
+    source: InputSource,
+    rowsOf: (copy: InputSource) => Promise<number>,
   ): Promise<void> => {
     const { copy, end } = recorded(withAnswer(source, kept.get(source)));
     const rows = await rowsOf(copy);
@@ -104,13 +104,13 @@ export async function readInputs(
 }
 
 /** The source with an answer that it gave before. */
-const withAnswer = (source: Source, answer: Buffer | undefined): Source =>
+const withAnswer = (source: InputSource, answer: Buffer | undefined): InputSource =>
   answer === undefined
     ? source
     : { ...source, open: () => pipeline(Readable.from([answer]), createGunzip(), () => undefined) };
 
 /** A copy of the source that notes what is read of it until the call of `end`. */
-function recorded(source: Source) {
+function recorded(source: InputSource) {
   const hash = createHash("sha256");
   const gzip = createGzip();
   const stored = buffer(gzip);

@@ -32,7 +32,7 @@ import {
   identityOf,
   unfitIn,
   type FileEntry,
-  type LedgerEntry,
+  type LedgerMonth,
   type Manifest,
 } from "../snapshot/manifest.ts";
 import { formsOf, type NamedObject } from "../snapshot/stored-snapshot.ts";
@@ -40,8 +40,8 @@ import { renderSums } from "../snapshot/sums.ts";
 import { mediaTypeOf } from "../store/media-types.ts";
 import {
   FILES,
-  ledgerPartKey,
-  parseLedgerPartKey,
+  ledgerMonthKey,
+  parseLedgerMonthKey,
   storedAs,
   type SnapshotName,
 } from "../store/paths.ts";
@@ -56,16 +56,16 @@ export type Sink = (object: NamedObject, bytes: Uint8Array) => Promise<void>;
 export const dropped: Sink = async () => {};
 
 export interface Rendering {
-  /** `identityOf` all files and parts. Snapshots with the same identity hold the same. */
+  /** `identityOf` all files and ledger months. Snapshots with the same identity hold the same. */
   readonly identity: string;
   readonly views: PerTier<TierView>;
   readonly files: readonly FileEntry[];
-  /** Every part of the ledger, by month. */
-  readonly ledger: readonly LedgerEntry[];
+  /** Every month of the ledger. */
+  readonly ledger: readonly LedgerMonth[];
 }
 
 /**
- * Renders all files and ledger parts once, and hands on what they are stored as, except the parts that the
+ * Renders all files and ledger months once, and hands on what they are stored as, except the months that the
  * parent has. No more than a few files are in memory at once.
  */
 export async function render(
@@ -86,24 +86,27 @@ export async function render(
     return entry;
   });
   files.push(...(await atOnce(sumsOf(files), (file) => handOn(file, name, sink))));
-  // A month that did not change keeps the parent's part and its name.
+  // A month that did not change keeps the parent's file and its name.
   const parentLedger = parent?.manifest.ledger ?? [];
   const known = new Map(
-    parentLedger.map((entry) => [`${parseLedgerPartKey(entry.key)?.month} ${entry.sha256}`, entry]),
+    parentLedger.map((entry) => [
+      `${parseLedgerMonthKey(entry.key)?.month} ${entry.sha256}`,
+      entry,
+    ]),
   );
   const began = end.newest?.entry.number ?? 0;
-  const parts = await atOnce(monthsOf(ledger), async (month) => {
+  const months = await atOnce(monthsOf(ledger), async (month) => {
     const bytes = encodeMonth(ledger, month);
     if (bytes === null) return [];
     const size = sized(bytes);
     const kept = known.get(`${month} ${size.sha256}`);
     if (kept !== undefined) return [kept];
-    const entry = { key: ledgerPartKey(month, size.sha256, began), ...size };
+    const entry = { key: ledgerMonthKey(month, size.sha256, began), ...size };
     requireFit({ ledger: [entry] });
     await sink(entry, bytes);
     return [entry];
   });
-  const entries = parts.flat();
+  const entries = months.flat();
   return { identity: identityOf(files, entries), views, files, ledger: entries };
 }
 

@@ -1,5 +1,5 @@
 import type { GateOptions } from "../feed/gates.ts";
-import type { Source } from "../feed/source.ts";
+import type { InputSource } from "../feed/source.ts";
 import type { Session } from "../market/session.ts";
 import type { LogKeys } from "../snapshot/log/sign.ts";
 import type { TimeGates } from "../snapshot/log/time-gates.ts";
@@ -20,9 +20,9 @@ export interface ReleaseOptions {
 /** The options of a publish. It needs at least one source. */
 export interface PublishRequest extends Omit<ReleaseOptions, "timeGates"> {
   /** Null: the last published catalog. */
-  readonly catalog: Source | null;
-  readonly quotes: readonly Source[];
-  readonly closes: readonly Source[];
+  readonly catalog: InputSource | null;
+  readonly quotes: readonly InputSource[];
+  readonly closes: readonly InputSource[];
   readonly session: Session;
   /** Null: as in the last snapshot. */
   readonly attribution: string | null;

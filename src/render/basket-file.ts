@@ -9,7 +9,7 @@ import {
   composite,
   isConstituent,
   quantityComposite,
-  type Part,
+  type BasketItem,
   type Weighting,
 } from "../market/composite.ts";
 import { microsOf, unitsOf, type Micros } from "../market/decimal.ts";
@@ -46,29 +46,29 @@ type Item = z.infer<typeof basketFileSchema>["contracts"][number];
 export interface BasketFile {
   readonly envelope: Envelope;
   /** Every contract on the board, by id. */
-  readonly contracts: ReadonlyMap<string, Part>;
+  readonly contracts: ReadonlyMap<string, BasketItem>;
 }
 
-export function renderBasketFile(envelope: Envelope, parts: readonly Part[]): string {
+export function renderBasketFile(envelope: Envelope, items: readonly BasketItem[]): string {
   const file: Body<typeof basketFileSchema> = {
     ...envelopeFields(envelope),
-    contracts: parts.map(itemOf),
+    contracts: items.map(itemOf),
   };
   return jsonText(file);
 }
 
-const itemOf = (part: Part): Item => ({
-  id: part.id,
-  ticker: part.ticker,
-  segment: part.segment,
-  spot_usd: unitsOf(part.now),
-  base_usd: part.base && unitsOf(part.base),
-  then_24h_usd: part.then24h && unitsOf(part.then24h),
-  then_30d_usd: part.then30d && unitsOf(part.then30d),
-  basis: part.basis,
-  as_of: dateText(part.asOf),
-  base_as_of: part.baseAsOf === null ? null : dateText(part.baseAsOf),
-  reason: part.reason,
+const itemOf = (item: BasketItem): Item => ({
+  id: item.id,
+  ticker: item.ticker,
+  segment: item.segment,
+  spot_usd: unitsOf(item.now),
+  base_usd: item.base && unitsOf(item.base),
+  then_24h_usd: item.then24h && unitsOf(item.then24h),
+  then_30d_usd: item.then30d && unitsOf(item.then30d),
+  basis: item.basis,
+  as_of: dateText(item.asOf),
+  base_as_of: item.baseAsOf === null ? null : dateText(item.baseAsOf),
+  reason: item.reason,
 });
 
 /** Reads the file. Throws ZodError or SyntaxError if it is not a basket file. */
@@ -85,40 +85,40 @@ export function parseBasketFile(bytes: Uint8Array): BasketFile {
   };
 }
 
-function entryOf({ id, ticker, segment, basis, reason, ...item }: Item): [string, Part] {
+function entryOf({ id, ticker, segment, basis, reason, ...fields }: Item): [string, BasketItem] {
   const levelOf = (usd: number | null): Micros | null => (usd === null ? null : microsOf(usd));
-  const part = {
+  const item = {
     id,
     ticker,
     segment,
-    now: microsOf(item.spot_usd),
-    base: levelOf(item.base_usd),
-    then24h: levelOf(item.then_24h_usd),
-    then30d: levelOf(item.then_30d_usd),
+    now: microsOf(fields.spot_usd),
+    base: levelOf(fields.base_usd),
+    then24h: levelOf(fields.then_24h_usd),
+    then30d: levelOf(fields.then_30d_usd),
     basis,
-    asOf: parseDate(item.as_of) as Day,
-    baseAsOf: item.base_as_of === null ? null : (parseDate(item.base_as_of) as Day),
+    asOf: parseDate(fields.as_of) as Day,
+    baseAsOf: fields.base_as_of === null ? null : (parseDate(fields.base_as_of) as Day),
     reason,
   };
-  return [id, part];
+  return [id, item];
 }
 
 /**
- * The body for a custom basket. `amounts[i]`, a positive integer, belongs to `parts[i]`: its quantity in
- * units of 10⁻⁹ if `weighting` is `quantities`, otherwise its weight in any common scale, and each part has
+ * The body for a custom basket. `amounts[i]`, a positive integer, belongs to `items[i]`: its quantity in
+ * units of 10⁻⁹ if `weighting` is `quantities`, otherwise its weight in any common scale, and each item has
  * a base. `overdueSessions` is added to the file's delay.
  */
 export function basketBody(
   file: BasketFile,
-  parts: readonly Part[],
+  items: readonly BasketItem[],
   amounts: readonly bigint[],
   weighting: Weighting,
   overdueSessions: number,
 ): string {
   const priced =
     weighting === "quantities"
-      ? quantityComposite(parts, amounts)
-      : composite(parts.filter(isConstituent), amounts);
+      ? quantityComposite(items, amounts)
+      : composite(items.filter(isConstituent), amounts);
   const delayedSessions = file.envelope.delayedSessions + overdueSessions;
   const asked = { ...file.envelope, delayedSessions };
   const body: Body<typeof index> = indexFields(asked, BASKET, weighting, priced, []);

@@ -5,7 +5,7 @@
  */
 import { stringify } from "csv-stringify/sync";
 import { recordsOf, type TierView } from "../market/view.ts";
-import { COLUMNS, type Column } from "./columns.ts";
+import { COLUMNS, type BoardColumn } from "./columns.ts";
 
 /** The file's text. Empty boards give only the header. */
 export function renderCsv(view: TierView): string {
@@ -23,7 +23,7 @@ export const csvText = (rows: readonly (readonly (string | null)[])[]): string =
   stringify(rows as string[][], { record_delimiter: "windows", quoted_match: LINE_BREAK });
 
 /** Columns whose text comes from the program, not from a feed. It may start with a minus. */
-const isFreeText = ({ kind }: Column): boolean => kind === "text" || kind === "url";
+const isFreeText = ({ kind }: BoardColumn): boolean => kind === "text" || kind === "url";
 
 /**
  * RFC 4180 quotes every field with a CR or LF. By itself csv-stringify only quotes fields with its

@@ -17,7 +17,7 @@ import { basisOf, type BoardRecord } from "../market/view.ts";
 type ColumnKind = "text" | "url" | "decimal" | "date" | "instant";
 
 /** A column of CSV and workbook, and a field of a JSON record. */
-export interface Column {
+export interface BoardColumn {
   /** The header in CSV and workbook. */
   readonly name: string;
   /** The name of the field in a JSON record, if it differs. */
@@ -41,10 +41,10 @@ export interface Column {
 }
 
 /** The name of the column's field in a JSON record. */
-export const fieldOf = ({ field, name }: Column): string => field ?? name;
+export const fieldOf = ({ field, name }: BoardColumn): string => field ?? name;
 
 /** A text of the catalog. */
-const text = (name: "ticker" | "name" | "segment" | "unit", meaning: string): Column => ({
+const text = (name: "ticker" | "name" | "segment" | "unit", meaning: string): BoardColumn => ({
   name,
   kind: "text",
   meaning,
@@ -52,7 +52,7 @@ const text = (name: "ticker" | "name" | "segment" | "unit", meaning: string): Co
 });
 
 /** The change over a time. */
-const change = (name: string, horizon: Horizon, time: string): Column => ({
+const change = (name: string, horizon: Horizon, time: string): BoardColumn => ({
   name,
   kind: "decimal",
   nullable: true,
@@ -66,7 +66,7 @@ const price = (
   name: string,
   meaning: string,
   usdOf: (record: BoardRecord) => Micros | undefined,
-): Column => ({
+): BoardColumn => ({
   name,
   kind: "decimal",
   nullable: true,
@@ -82,7 +82,7 @@ const price = (
  * In the order of the CSV. Free text is at the end, and `source` last, because there are clients that
  * split lines at commas.
  */
-export const COLUMNS: readonly Column[] = [
+export const COLUMNS: readonly BoardColumn[] = [
   {
     name: "session_utc",
     follows: null,
@@ -247,12 +247,15 @@ export const COLUMNS: readonly Column[] = [
 ];
 
 /** The fields of a JSON record, in its order. `break`, an object, follows them. */
-export const RECORD_COLUMNS: readonly Column[] = COLUMNS.reduce<Column[]>((fields, column) => {
-  const { follows = fields.at(-1) && fieldOf(fields.at(-1) as Column) } = column;
-  if (follows === null) return fields;
-  const at = fields.findIndex((item) => fieldOf(item) === follows) + 1;
-  return fields.toSpliced(at, 0, column);
-}, []);
+export const RECORD_COLUMNS: readonly BoardColumn[] = COLUMNS.reduce<BoardColumn[]>(
+  (fields, column) => {
+    const { follows = fields.at(-1) && fieldOf(fields.at(-1) as BoardColumn) } = column;
+    if (follows === null) return fields;
+    const at = fields.findIndex((item) => fieldOf(item) === follows) + 1;
+    return fields.toSpliced(at, 0, column);
+  },
+  [],
+);
 
 /** The workbook's sheet of each board. */
 export const SHEET_NAMES: { readonly [B in Board]: string } = {
@@ -260,4 +263,4 @@ export const SHEET_NAMES: { readonly [B in Board]: string } = {
   semiconductor: "Semiconductor",
 };
 
-export const WORKBOOK_COLUMNS: readonly Column[] = COLUMNS.filter(({ onlyCsv }) => !onlyCsv);
+export const WORKBOOK_COLUMNS: readonly BoardColumn[] = COLUMNS.filter(({ onlyCsv }) => !onlyCsv);

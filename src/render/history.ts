@@ -13,7 +13,7 @@ import { historyOf, knownOf, levelsOf, type BoardRecord, type TierView } from ".
 import type { Piece } from "../snapshot/coded.ts";
 import { csvText, harmless } from "./board-csv.ts";
 
-interface Column {
+interface HistoryColumn {
   readonly name: string;
   /** How Parquet stores it; an OPTIONAL one may be null. */
   readonly type: Omit<SchemaElement, "name">;
@@ -33,7 +33,7 @@ const REQUIRED = { repetition_type: "REQUIRED" } as const;
 const OPTIONAL = { repetition_type: "OPTIONAL" } as const;
 
 /** A column of prices that may be null. */
-const price = (name: string, usdOf: (row: Close) => Micros | undefined): Column => ({
+const price = (name: string, usdOf: (row: Close) => Micros | undefined): HistoryColumn => ({
   name,
   type: { type: "DOUBLE", ...OPTIONAL },
   encoding: "PLAIN",
@@ -44,7 +44,7 @@ const price = (name: string, usdOf: (row: Close) => Micros | undefined): Column 
 });
 
 /** The columns of histories, in their order. */
-const COLUMNS: readonly Column[] = [
+const COLUMNS: readonly HistoryColumn[] = [
   { name: "contract_id", type: { ...TEXT, ...REQUIRED }, value: (_row, id) => id },
   {
     name: "date",

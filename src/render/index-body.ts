@@ -41,25 +41,25 @@ export function indexFields<N extends string>(
       without_base: [...costs.withoutBase],
     }),
     constituents: contributions.length,
-    carried: contributions.filter(({ part }) => part.basis === "carried").length,
+    carried: contributions.filter(({ item }) => item.basis === "carried").length,
     contributions: contributions.map(contributionOf),
     excluded: [...excluded],
   };
 }
 
-function contributionOf(item: Contribution): Body<typeof index>["contributions"][number] {
-  const { id, ticker, segment, base, now, basis, asOf, baseAsOf } = item.part;
+function contributionOf(contribution: Contribution): Body<typeof index>["contributions"][number] {
+  const { id, ticker, segment, base, now, basis, asOf, baseAsOf } = contribution.item;
   return {
     id,
     ticker,
     segment,
-    ...(item.quantity && { quantity: exactly(item.quantity) }),
-    weight_pct: exactly(item.weightPct),
+    ...(contribution.quantity && { quantity: exactly(contribution.quantity) }),
+    weight_pct: exactly(contribution.weightPct),
     base_usd: base && unitsOf(base),
     spot_usd: unitsOf(now),
-    relative: exactly(item.relative),
-    contribution: exactly(item.contribution),
-    contribution_24h_pct: exactly(item.contribution24hPct),
+    relative: exactly(contribution.relative),
+    contribution: exactly(contribution.contribution),
+    contribution_24h_pct: exactly(contribution.contribution24hPct),
     basis,
     as_of: dateText(asOf),
     base_as_of: baseAsOf === null ? null : dateText(baseAsOf),

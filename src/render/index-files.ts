@@ -16,7 +16,7 @@ import {
 } from "../market/composite.ts";
 import { COMPOSITE, indicesOf, type MarketIndex } from "../market/indices.ts";
 import { dateText, type Session } from "../market/session.ts";
-import { basketParts, type Market, type TierView } from "../market/view.ts";
+import { basketItems, type Market, type TierView } from "../market/view.ts";
 import { harmless } from "./board-csv.ts";
 import { envelopeFields, type Envelope } from "./envelope.ts";
 import { indexFields } from "./index-body.ts";
@@ -47,10 +47,10 @@ export function priceIndices(
   view: TierView,
   indices: readonly IndexWithSeries[],
 ): PricedIndex[] {
-  const parts = basketParts(market, view);
-  const bySegment = Map.groupBy(parts, ({ segment }) => segment);
+  const items = basketItems(market, view);
+  const bySegment = Map.groupBy(items, ({ segment }) => segment);
   return indices.map((index) => {
-    const own = index.id === COMPOSITE ? parts : (bySegment.get(index.name) ?? []);
+    const own = index.id === COMPOSITE ? items : (bySegment.get(index.name) ?? []);
     const result = equalWeighted(own.filter(isConstituent));
     return { ...index, view, result, excluded: withoutBase(own) };
   });

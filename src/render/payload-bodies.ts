@@ -13,7 +13,7 @@ import {
   type BoardRecord,
   type TierView,
 } from "../market/view.ts";
-import { fieldOf, RECORD_COLUMNS, type Column } from "./columns.ts";
+import { fieldOf, RECORD_COLUMNS, type BoardColumn } from "./columns.ts";
 import { envelopeFields, type Envelope } from "./envelope.ts";
 import type { IndexWithSeries } from "./index-files.ts";
 import * as schemas from "./payload-schemas.ts";
@@ -119,7 +119,7 @@ const recordOf = (record: BoardRecord): schemas.Body<typeof schemas.contractReco
   break: record.break && breakOf(record.break),
 });
 
-function valueOf({ kind, value }: Column, record: BoardRecord) {
+function valueOf({ kind, value }: BoardColumn, record: BoardRecord) {
   const text = value(record);
   return kind === "decimal" ? exactly(text) : text;
 }

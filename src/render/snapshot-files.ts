@@ -1,7 +1,7 @@
 /** All files of a snapshot except its manifest, and how each is rendered. */
 import { renderCorrections } from "../ledger/corrections.ts";
 import { TIER_NAMES, type PerTier, type TierName } from "../market/tier.ts";
-import { discontinuedOf, basketParts, recordsOf, type TierView } from "../market/view.ts";
+import { discontinuedOf, basketItems, recordsOf, type TierView } from "../market/view.ts";
 import { renderBasketFile } from "./basket-file.ts";
 import type { Envelope } from "./envelope.ts";
 import {
@@ -80,7 +80,7 @@ function tierFiles(
     );
   }
   if (tier.baskets) {
-    const body = (): string => renderBasketFile(envelope, basketParts(market, view));
+    const body = (): string => renderBasketFile(envelope, basketItems(market, view));
     files.push(file(FILES.basket(tier.name), body));
   }
   if (tier.exports.includes("csv")) {

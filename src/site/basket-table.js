@@ -18,7 +18,7 @@ export function partsTable({ weighting, parts }, board) {
   }
   const rows = [...parts].map(([id, amount]) => ({ id, amount, row: board.get(id) }));
   const amountName = AMOUNT_NAMES[weighting];
-  /** @type {readonly import("./html.js").Column<typeof rows[number]>[]} */
+  /** @type {readonly import("./html.js").TableColumn<typeof rows[number]>[]} */
   const columns = [
     {
       label: "Contract",

@@ -14,13 +14,13 @@ import { changeHtml, counted, escaped, figureHtml, foreign, instantHtml } from "
  *   & Record<"memory" | "semiconductor", readonly BoardRow[]>} Board
  */
 
-/** @typedef {import("./html.js").Column<BoardRow>} Column */
+/** @typedef {import("./html.js").TableColumn<BoardRow>} MarketColumn */
 
 /**
  * @param {string} name
  * @param {"chg_24h_pct" | "chg_30d_pct" | "chg_90d_pct" | "chg_yoy_pct"} field
  * @param {string} label
- * @returns {Column}
+ * @returns {MarketColumn}
  */
 const change = (name, field, label) => ({
   name,
@@ -30,7 +30,7 @@ const change = (name, field, label) => ({
   html: (row) => changeHtml(row[field]),
 });
 
-/** @type {readonly Column[]} */
+/** @type {readonly MarketColumn[]} */
 const COLUMNS = [
   { name: "contract", field: "name", label: "Contract", html: contractHtml },
   { name: "segment", field: "segment", label: "Segment", html: ({ segment }) => foreign(segment) },

@@ -105,7 +105,7 @@ function figure(field, label, exact, html, unit) {
 export const contractLink = (id, name = id) =>
   `<a href="contracts/${encodeURIComponent(id)}">${foreign(name)}</a>`;
 
-/** @typedef {import("./html.js").Column<Contribution>} Column */
+/** @typedef {import("./html.js").TableColumn<Contribution>} ContributionColumn */
 
 /**
  * One row for each contribution, with bars around zero. `data-field` names the field of a figure.
@@ -119,7 +119,7 @@ export function contributionsTable(contributions, nameOf) {
     const drawn = bars(contributions.map((item) => Number(rounded(item[field]))));
     return figureColumn(label, field, placedHtml, (_, at) => drawn[at] ?? "");
   };
-  /** @type {readonly Column[]} */
+  /** @type {readonly ContributionColumn[]} */
   const columns = [
     {
       label: "Contract",
@@ -160,8 +160,8 @@ export function contributionsTable(contributions, nameOf) {
  * @param {string} label HTML
  * @param {Field} field
  * @param {(figure: string | null) => string} html
- * @param {import("./html.js").Column<Row>["html"]} [more]
- * @returns {import("./html.js").Column<Row>}
+ * @param {import("./html.js").TableColumn<Row>["html"]} [more]
+ * @returns {import("./html.js").TableColumn<Row>}
  */
 export const figureColumn = (label, field, html, more = () => "") => ({
   label,

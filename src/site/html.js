@@ -5,7 +5,7 @@ import { escaped } from "./text.js";
  * A column of a table of `Row`s.
  *
  * @template Row
- * @typedef {object} Column
+ * @typedef {object} TableColumn
  * @property {string} label HTML
  * @property {(row: Row, at: number) => string} html The content of a cell.
  * @property {string} [name] Class of its cells; `n`: aligned to the right.
@@ -18,7 +18,7 @@ import { escaped } from "./text.js";
  *
  * @template Row
  * @param {string} attributes of the table, after a blank
- * @param {readonly Column<Row>[]} columns
+ * @param {readonly TableColumn<Row>[]} columns
  * @param {readonly Row[]} rows
  * @param {(row: Row) => string} [attributesOf] of a row, after a blank
  */

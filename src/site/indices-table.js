@@ -33,7 +33,7 @@ export function indicesTable(indices, isLinked) {
     const name = foreign(indexName(index));
     return isLinked ? `<a href="#${escaped(index.id)}">${name}</a>` : name;
   };
-  /** @type {readonly import("./html.js").Column<ListedIndex>[]} */
+  /** @type {readonly import("./html.js").TableColumn<ListedIndex>[]} */
   const columns = [
     { label: "Index", html: nameHtml },
     figureColumn(

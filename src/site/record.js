@@ -143,7 +143,7 @@ export function closesTable(points) {
 /**
  * Of a close and the one before.
  *
- * @type {readonly import("./html.js").Column<{ point: Point, before: Point | undefined }>[]}
+ * @type {readonly import("./html.js").TableColumn<{ point: Point, before: Point | undefined }>[]}
  */
 const CLOSES = [
   { label: "Date", html: ({ point }) => `<time>${escaped(point.date)}</time>` },
@@ -234,7 +234,7 @@ ${scrolling("Table of corrections", tableHtml("", CORRECTIONS, corrections))}`,
   );
 }
 
-/** @type {readonly import("./html.js").Column<ContractBody["corrections"][number]>[]} */
+/** @type {readonly import("./html.js").TableColumn<ContractBody["corrections"][number]>[]} */
 const CORRECTIONS = [
   { label: "Session", html: ({ session_utc }) => instantHtml(session_utc) },
   { label: "Old level, USD", name: "n", html: ({ old_usd }) => figureHtml(old_usd) },

@@ -10,13 +10,13 @@ import { sha256Hex } from "./digest.ts";
 import type { ObjectPart } from "../store/object-store.ts";
 
 export interface Piece {
-  /** The contract whose rows these are; null: no part of the file's entry. */
+  /** The contract whose rows these are; null: the file's header. */
   readonly id: string | null;
   readonly bytes: Uint8Array;
 }
 
 /** Where a contract's rows begin in a file, as in its entry in the manifest. */
-interface PartEntry {
+interface SliceEntry {
   readonly id: string;
   readonly at: number;
   readonly gzip_at: number;
@@ -29,7 +29,7 @@ interface CodedFile {
   readonly bytes: number;
   readonly sha256: string;
   readonly gzip?: { readonly bytes: number } | undefined;
-  readonly parts?: readonly PartEntry[] | undefined;
+  readonly parts?: readonly SliceEntry[] | undefined;
 }
 
 const HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
@@ -53,10 +53,10 @@ const inflatePiece = promisify(inflateRaw);
 export function codedForm(pieces: Iterable<Piece>): {
   readonly bytes: Buffer;
   readonly plain: { readonly bytes: number; readonly sha256: string };
-  readonly parts: PartEntry[];
+  readonly parts: SliceEntry[];
 } {
   const codes: Buffer[] = [HEADER];
-  const parts: PartEntry[] = [];
+  const parts: SliceEntry[] = [];
   const hash = createHash("sha256");
   let crc = 0;
   let at = 0;
@@ -104,22 +104,22 @@ export async function inflated(
   throw new DamageError(`${where} inflates to ${bytes.length} bytes, expected ${sizeBytes}`);
 }
 
-/** Throws DamageError, which names `where`, unless this is the file's coded form, in its parts, too. */
+/** Throws DamageError, which names `where`, unless this is the file's coded form, also in its slices. */
 export async function requireForm(code: Buffer, file: CodedFile, where: string): Promise<void> {
   const plain = await inflated(code, file.bytes, where);
   if (sha256Hex(plain) !== file.sha256) {
     throw new DamageError(`${where} is damaged: what it inflates to has another SHA-256`);
   }
-  for (const { at, bytes: rowsBytes, coded: place, ...part } of partsOf(file)) {
+  for (const { at, bytes: rowsBytes, coded: place, ...slice } of slicesOf(file)) {
     const piece = code.subarray(place.at, place.end);
-    const alone = await inflatedPart(piece, { ...part, bytes: rowsBytes }, where);
+    const alone = await inflatedSlice(piece, { ...slice, bytes: rowsBytes }, where);
     if (alone.equals(plain.subarray(at, at + rowsBytes))) continue;
-    throw new DamageError(`${where} is damaged: part ${part.id} is not the manifest's`);
+    throw new DamageError(`${where} is damaged: part ${slice.id} is not the manifest's`);
   }
 }
 
 /** A contract's rows in a long file. */
-export interface Part {
+export interface FileSlice {
   readonly id: string;
   /** Where they begin in the plain bytes, and how many they are. */
   readonly at: number;
@@ -129,7 +129,7 @@ export interface Part {
   readonly sha256: string;
 }
 
-export const partsOf = ({ bytes, gzip, parts = [] }: CodedFile): Part[] =>
+export const slicesOf = ({ bytes, gzip, parts = [] }: CodedFile): FileSlice[] =>
   parts.map(({ id, at, gzip_at: codedAt, sha256 }, place) => {
     const end = { at: bytes, gzip_at: (gzip?.bytes ?? 0) - TRAILER_BYTES };
     const next = parts[place + 1] ?? end;
@@ -137,13 +137,13 @@ export const partsOf = ({ bytes, gzip, parts = [] }: CodedFile): Part[] =>
   });
 
 /**
- * The first part that is no piece of the file, and what was expected; null: each is one. Parts that pass
+ * The first slice that is no piece of the file, and what was expected; null: each is one. Slices that pass
  * inflate together to no more than the file.
  */
-export function unfitPart(file: CodedFile): string | null {
+export function unfitSlice(file: CodedFile): string | null {
   const { path, bytes, gzip } = file;
   const ids = new Set<string>();
-  for (const { id, at, bytes: rowsBytes, coded: place } of partsOf(file)) {
+  for (const { id, at, bytes: rowsBytes, coded: place } of slicesOf(file)) {
     const isPiece = rowsBytes > 0 && place.at >= HEADER.length && place.end > place.at;
     if (!isPiece || ids.has(id)) {
       return (
@@ -156,17 +156,17 @@ export function unfitPart(file: CodedFile): string | null {
   return null;
 }
 
-/** What comes before the first part, from its coded bytes alone. */
+/** What comes before the first slice, from its coded bytes alone. */
 export const inflatedHeader = (piece: Buffer, sizeBytes: number, where: string): Promise<Buffer> =>
   inflated(piece.subarray(HEADER.length), sizeBytes, where, inflateFlushed);
 
 const inflateFlushed = (code: Uint8Array, options: { maxOutputLength: number }): Promise<Buffer> =>
   inflatePiece(code, { ...options, finishFlush: constants.Z_SYNC_FLUSH });
 
-/** The rows of a part, from its coded bytes alone. Throws DamageError, which names `where`. */
-export async function inflatedPart(
+/** The rows of a slice, from its coded bytes alone. Throws DamageError, which names `where`. */
+export async function inflatedSlice(
   piece: Buffer,
-  { id, bytes, sha256 }: Pick<Part, "id" | "bytes" | "sha256">,
+  { id, bytes, sha256 }: Pick<FileSlice, "id" | "bytes" | "sha256">,
   where: string,
 ): Promise<Buffer> {
   if (sha256Hex(piece) === sha256) {

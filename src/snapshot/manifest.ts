@@ -5,11 +5,11 @@
 import { z } from "zod";
 import { DamageError } from "../lib/errors.ts";
 import { perTier, TIER_NAMES } from "../market/tier.ts";
-import { partsOf, unfitPart } from "./coded.ts";
+import { slicesOf, unfitSlice } from "./coded.ts";
 import { sha256Hex } from "./digest.ts";
 import { judgementSchema } from "./judgement.ts";
 import { WHOLE_BYTES_MAX } from "../store/object-store.ts";
-import { ledgerPartContent, parseInputKey, parseLedgerPartKey } from "../store/paths.ts";
+import { ledgerMonthContent, parseInputKey, parseLedgerMonthKey } from "../store/paths.ts";
 import { unreleasedFormat } from "./log/entry.ts";
 import { sha256Field } from "./stored-fields.ts";
 
@@ -52,7 +52,7 @@ const fileEntry = z.object({
   stored: z.literal("gzip").optional(),
   /**
    * Of each contract's rows, where they begin in the plain bytes and in the coded ones, and the SHA-256 of
-   * the coded bytes up to the next part, or to the trailer.
+   * the coded bytes up to the next slice, or to the trailer.
    */
   parts: z
     .array(z.object({ id: z.string(), at: size, gzip_at: size, sha256: sha256Field }))
@@ -61,14 +61,14 @@ const fileEntry = z.object({
 /** A manifest's record of a file; `path` is relative to the snapshot's folder. */
 export type FileEntry = z.infer<typeof fileEntry>;
 
-/** A part of the ledger, by its key in the store; snapshots share parts. */
-const ledgerEntry = z.object({
+/** A month of the ledger, by its key in the store; snapshots share months. */
+const ledgerMonth = z.object({
   key: z.string(),
   bytes: z.int().nonnegative(),
   sha256: sha256Field,
 });
-/** A manifest's record of a ledger part. */
-export type LedgerEntry = z.infer<typeof ledgerEntry>;
+/** A manifest's record of a ledger month. */
+export type LedgerMonth = z.infer<typeof ledgerMonth>;
 
 const inputEntry = z.object({
   kind: z.enum(["catalog", "quotes", "closes"]),
@@ -141,14 +141,14 @@ const manifestSchema = z.object({
   /** A missing tier has no data in this snapshot. */
   tiers: z.object(perTier(() => tierSummary.optional())),
   files: z.array(fileEntry),
-  ledger: z.array(ledgerEntry),
+  ledger: z.array(ledgerMonth),
 });
 /** A manifest as `parseManifest` reads it, in the names of the file. */
 export type Manifest = z.infer<typeof manifestSchema>;
 
 /**
  * The snapshot's identity: SHA-256 (hex) over the sorted list of (path, sha256) of everything the
- * manifest names. Ledger parts count by month and content, not by the run that wrote them.
+ * manifest names. Ledger months count by month and content, not by the run that wrote them.
  */
 export function identityOf(
   files: readonly { path: string; sha256: string }[],
@@ -156,7 +156,7 @@ export function identityOf(
 ): string {
   const lines = [
     ...files.map((file) => `${file.path} ${file.sha256}\n`),
-    ...ledger.map((part) => `${ledgerPartContent(part.key)} ${part.sha256}\n`),
+    ...ledger.map((month) => `${ledgerMonthContent(month.key)} ${month.sha256}\n`),
   ];
   return sha256Hex(lines.sort().join(""));
 }
@@ -173,9 +173,9 @@ export function unfitIn({
   ledger,
   inputs,
 }: Pick<Manifest, "files" | "ledger" | "inputs">): string | null {
-  const part = ledger.find(({ key, sha256 }) => parseLedgerPartKey(key)?.sha256 !== sha256);
-  if (part !== undefined) {
-    return `${JSON.stringify(part.key)} as a part of the ledger, expected ledger/MONTH-${part.sha256}-NUMBER.ndjson`;
+  const month = ledger.find(({ key, sha256 }) => parseLedgerMonthKey(key)?.sha256 !== sha256);
+  if (month !== undefined) {
+    return `${JSON.stringify(month.key)} as a part of the ledger, expected ledger/MONTH-${month.sha256}-NUMBER.ndjson`;
   }
   const input = inputs.find(({ key, bytes_sha256 }) => parseInputKey(key) !== bytes_sha256);
   if (input !== undefined) {
@@ -184,7 +184,7 @@ export function unfitIn({
   const bare = files.find(({ stored, gzip }) => stored === "gzip" && gzip === undefined);
   if (bare !== undefined) return `${bare.path} as stored gzip-coded only, without its coded form`;
   for (const file of files) {
-    const unfit = unfitPart(file);
+    const unfit = unfitSlice(file);
     if (unfit !== null) return unfit;
   }
   const coded = files.flatMap(({ path, gzip }) => (gzip ? [{ path, bytes: gzip.bytes }] : []));
@@ -196,12 +196,12 @@ export function unfitIn({
   return null;
 }
 
-/** What readers inflate alone of a file with parts, as objects: its header, and each part. */
+/** What readers inflate alone of a file in slices, as objects: its header, and each slice. */
 function piecesOf(file: FileEntry): { readonly path: string; readonly bytes: number }[] {
-  const parts = partsOf(file);
+  const slices = slicesOf(file);
   return [
-    { path: `the header of ${file.path}`, bytes: parts[0]?.at ?? 0 },
-    ...parts.map(({ id, bytes }) => ({
+    { path: `the header of ${file.path}`, bytes: slices[0]?.at ?? 0 },
+    ...slices.map(({ id, bytes }) => ({
       path: `part ${JSON.stringify(id)} of ${file.path}`,
       bytes,
     })),

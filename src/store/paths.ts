@@ -16,7 +16,7 @@ import { parseSession, sessionKey, type Session } from "../market/session.ts";
 export const PUBLICATIONS = "publications/";
 /** Below it: the snapshots, by session and revision. */
 export const SESSIONS = "sessions/";
-/** Below it: the ledger's parts, shared by snapshots. */
+/** Below it: the ledger months, shared by snapshots. */
 export const LEDGER = "ledger/";
 /** Below it: the inputs of runs. */
 export const INPUTS = "inputs/";
@@ -99,15 +99,15 @@ export const parseClaimKey = (key: string): SnapshotName | null =>
   parseSnapshotName(/^(?:claims|taken)\/(.+)\.json$/.exec(key)?.[1] ?? "");
 
 /**
- * A ledger part: the month (`2026-11`) it covers, the SHA-256 (hex) of its bytes, and the number of
+ * A ledger month: the month (`2026-11`) it covers, the SHA-256 (hex) of its bytes, and the number of
  * the log's entry that the run began from which wrote it. So a name is never used again: who writes
  * the same content later begins from a later entry.
  */
-export const ledgerPartKey = (month: string, sha256: string, began: number): string =>
+export const ledgerMonthKey = (month: string, sha256: string, began: number): string =>
   `${LEDGER}${month}-${sha256}-${began}.ndjson`;
 
-/** What a key of ledgerPartKey says; null for any other. */
-export function parseLedgerPartKey(
+/** What a key of ledgerMonthKey says; null for any other. */
+export function parseLedgerMonthKey(
   key: string,
 ): { month: string; sha256: string; began: number } | null {
   const parts = /^ledger\/(\d{4}-\d{2})-([0-9a-f]{64})-(\d{1,10})\.ndjson$/.exec(key);
@@ -116,10 +116,10 @@ export function parseLedgerPartKey(
 }
 
 /** The key without the run that named it: the same content has the same. */
-export const ledgerPartContent = (key: string): string =>
+export const ledgerMonthContent = (key: string): string =>
   key.replace(/(-[0-9a-f]{64})-\d+(\.ndjson)$/, "$1$2");
 
-/** A kept input: the SHA-256 (hex) of its bytes, and `began` as in ledgerPartKey. */
+/** A kept input: the SHA-256 (hex) of its bytes, and `began` as in ledgerMonthKey. */
 export const inputKey = (sha256: string, began: number): string => `${INPUTS}${sha256}-${began}.gz`;
 
 /** The SHA-256 in a key of inputKey; null for any other. */

@@ -1,7 +1,7 @@
 /** Small inputs, and `publish` in this process: its messages, and the files that it writes. */
 import { ChipboardError } from "../../src/lib/errors.ts";
 import type { GateOptions } from "../../src/feed/gates.ts";
-import type { Source } from "../../src/feed/source.ts";
+import type { InputSource } from "../../src/feed/source.ts";
 import { parseSession, sessionStartMs, type Session } from "../../src/market/session.ts";
 import { publish } from "../../src/publish/publish.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
@@ -39,7 +39,7 @@ export function catalogOf(rows: readonly (string | CatalogRow)[]): string {
     const row = typeof item === "string" ? { id: item } : item;
     const { id, name = `Contract ${id}`, board = "memory", unit = "USD per piece" } = row;
     const { segment = "DRAM", capacity_gb = "", max_carry_days = "", free = "" } = row;
-    const start = `${id},${id.toUpperCase()},${name},${board},${segment},${unit},40,Source`;
+    const start = `${id},${id.toUpperCase()},${name},${board},${segment},${unit},40,InputSource`;
     const { price_type = "", delisted_on = "", formerly = "", cadence_days = "" } = row;
     return (
       `${start},https://s.example/${id},${capacity_gb},${max_carry_days},${free},` +
@@ -162,13 +162,13 @@ export async function headJson(store: ObjectStore, path: string): Promise<any> {
   return JSON.parse(String(await plainBytes(store, `sessions/${snapshotText(head)}/${path}`)));
 }
 
-const sourcesOf = (kind: string, texts: string | readonly string[] = []): Source[] =>
+const sourcesOf = (kind: string, texts: string | readonly string[] = []): InputSource[] =>
   (typeof texts === "string" ? [texts] : texts).map((text, index) =>
     sourceOf(index === 0 ? kind : `${kind}-${index + 1}`, text),
   );
 
 /** The name of the file, with `.json` or `.ndjson` if its content looks like that. */
-function sourceOf(stem: string, text: string): Source {
+function sourceOf(stem: string, text: string): InputSource {
   const format = text.startsWith("[") ? "json" : text.startsWith("{") ? "ndjson" : "csv";
   return {
     name: `${stem}.${format}`,

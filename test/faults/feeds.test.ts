@@ -1,6 +1,6 @@
 /** Hostile feeds in their short form; and a broken promise is counted as a loss. */
 import { expect, test } from "vitest";
-import type { Source } from "../../src/feed/source.ts";
+import type { InputSource } from "../../src/feed/source.ts";
 import { parseSession } from "../../src/market/session.ts";
 import { publish } from "../../src/publish/publish.ts";
 import { expectNothingLost } from "./short.ts";
@@ -61,7 +61,7 @@ test.for(Object.entries(BROKEN))("counted as lost: %s", { timeout: 60_000 }, asy
   );
 });
 
-function misread(source: Source): Source {
+function misread(source: InputSource): InputSource {
   return {
     ...source,
     async *open() {

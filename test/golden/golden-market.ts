@@ -7,7 +7,7 @@
  * Nothing depends on the time or place of publishing.
  */
 import { join } from "node:path";
-import { sourceOf, type Source } from "../../src/feed/source.ts";
+import { sourceOf, type InputSource } from "../../src/feed/source.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { parseSession, sessionStartMs, type Session } from "../../src/market/session.ts";
 import { publish } from "../../src/publish/publish.ts";
@@ -48,7 +48,7 @@ export async function publishGolden(store: ObjectStore): Promise<void> {
 
 export async function publishStep(store: ObjectStore, step: Step): Promise<void> {
   // The manifest has the name, so it must not say where the folder is.
-  const inputOf = (name: string): Source => ({ ...sourceOf(join(step.folder ?? INPUTS, name)), name });
+  const inputOf = (name: string): InputSource => ({ ...sourceOf(join(step.folder ?? INPUTS, name)), name });
   const nowMs = startMs(step.session) + step.minutes * 60_000;
   await publish(
     {

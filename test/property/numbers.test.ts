@@ -6,7 +6,7 @@ import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
 import { basketBody, parseBasketFile } from "../../src/render/basket-file.ts";
 import { WEIGHTINGS } from "../../src/market/composite.ts";
-import type { Part } from "../../src/market/composite.ts";
+import type { BasketItem } from "../../src/market/composite.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import {
   expectNaive,
@@ -124,7 +124,7 @@ describe("the published numbers", () => {
       const texts = amounts.slice(0, picks.length);
       const body = basketBody(
         basket,
-        picks.map((id) => basket.contracts.get(id) as Part),
+        picks.map((id) => basket.contracts.get(id) as BasketItem),
         weighting === "equal" ? picks.map(() => 1n) : texts.map(scaled),
         weighting,
         0,

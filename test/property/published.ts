@@ -3,7 +3,7 @@ import { parse } from "csv-parse/sync";
 import { stringify } from "csv-stringify/sync";
 import { parquetReadObjects } from "hyparquet";
 import exceljs, { type CellValue } from "exceljs";
-import type { Source } from "../../src/feed/source.ts";
+import type { InputSource } from "../../src/feed/source.ts";
 import { parseSession, type Session } from "../../src/market/session.ts";
 import { publish } from "../../src/publish/publish.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
@@ -158,7 +158,7 @@ export function splitInput(
   };
 }
 
-const csvSource = (name: string, text: string): Source => ({
+const csvSource = (name: string, text: string): InputSource => ({
   name,
   format: "csv",
   async *open() {

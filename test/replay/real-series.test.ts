@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MemoryStore } from "../store/memory-store.ts";
 import { plainBytes } from "../store/stored-file.ts";
-import { FILES, ledgerPartContent } from "../../src/store/paths.ts";
+import { FILES, ledgerMonthContent } from "../../src/store/paths.ts";
 import { expectNaive, expectWorkbook } from "../property/against-naive.ts";
 import type { RawContract, RawLevel, RawMarket } from "../property/naive-levels.ts";
 import { catalogCsv, publishRaw } from "../property/published.ts";
@@ -24,7 +24,7 @@ if (!isThere) {
 
 /** The parts of a ledger without the runs that named them. */
 const contentOf = (parts: readonly { readonly key: string }[]): object[] =>
-  parts.map((part) => ({ ...part, key: ledgerPartContent(part.key) }));
+  parts.map((part) => ({ ...part, key: ledgerMonthContent(part.key) }));
 
 const FIRST_DATE = "2021-04-14";
 const LAST_SESSION = "2026-04-13T12:00:00.000Z";

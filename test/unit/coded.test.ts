@@ -2,7 +2,7 @@
 import { constants, gunzipSync, gzipSync, inflateRawSync } from "node:zlib";
 import { fc, test as property } from "@fast-check/vitest";
 import { describe, expect, test } from "vitest";
-import { coded, codedForm, inflated, partsOf, requireForm } from "../../src/snapshot/coded.ts";
+import { coded, codedForm, inflated, slicesOf, requireForm } from "../../src/snapshot/coded.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { unfitIn, type FileEntry } from "../../src/snapshot/manifest.ts";
 
@@ -134,7 +134,7 @@ describe("the parts of a manifest", () => {
       const file = { ...honest, parts: told };
       if (unfit({ parts: told }) !== null) return;
       let [from, codedFrom] = [0, 10];
-      for (const part of partsOf(file)) {
+      for (const part of slicesOf(file)) {
         expect(part.at).toBeGreaterThanOrEqual(from);
         expect(part.coded.at).toBeGreaterThanOrEqual(codedFrom);
         expect(part.bytes).toBeGreaterThan(0);

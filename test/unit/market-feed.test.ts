@@ -4,7 +4,7 @@ import { stringify } from "csv-stringify/sync";
 import { describe, expect, it } from "vitest";
 import { Complaints } from "../../src/feed/complaints.ts";
 import { InputError } from "../../src/lib/errors.ts";
-import type { Format, Source } from "../../src/feed/source.ts";
+import type { Format, InputSource } from "../../src/feed/source.ts";
 import { readTable, type TableShape } from "../../src/feed/table.ts";
 
 const SHAPE: TableShape = { columns: ["id", "usd", "note"], required: ["id", "usd"] };
@@ -22,7 +22,7 @@ async function read(
   pieceBytes = 65_536,
 ): Promise<Read> {
   const bytes = Buffer.from(text as string);
-  const source: Source = {
+  const source: InputSource = {
     name: "feed",
     format,
     async *open() {
@@ -238,7 +238,7 @@ it("an input has at most 256 MB", async () => {
   const row = `a,1,${"x".repeat(995)}\n`;
   const chunk = Buffer.from(row.repeat(100));
   let rows = 0;
-  const source: Source = {
+  const source: InputSource = {
     name: "feed",
     format: "csv",
     async *open() {

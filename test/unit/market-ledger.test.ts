@@ -8,7 +8,7 @@ import { decodeMonth, encodeMonth, monthsOf } from "../../src/ledger/months.ts";
 import { PRICE_TYPES } from "../../src/market/contract.ts";
 import { BASES, dateOf, Levels, Series, type Level } from "../../src/market/series.ts";
 import { dayOf, parseSession, sessionKey, type Session } from "../../src/market/session.ts";
-import { ledgerPartKey } from "../../src/store/paths.ts";
+import { ledgerMonthKey } from "../../src/store/paths.ts";
 
 const FIRST = parseSession("2023-12-25T00Z") as Session;
 
@@ -88,7 +88,7 @@ describe("ledger parts", () => {
     ],
     ["nothing", ""],
   ])("with %s are damage", (_what, bytes) => {
-    const key = ledgerPartKey("2024-01", "0".repeat(64), 0);
+    const key = ledgerMonthKey("2024-01", "0".repeat(64), 0);
     expect(() => decodeMonth(Buffer.from(bytes), key, new Map())).toThrow(DamageError);
   });
 });
@@ -130,7 +130,7 @@ function restored(ledger: Ledger): Ledger {
   const levels = new Map<string, Levels>();
   for (const [month, text] of partsOf(ledger)) {
     const sha256 = createHash("sha256").update(text).digest("hex");
-    decodeMonth(Buffer.from(text), ledgerPartKey(month, sha256, 0), levels);
+    decodeMonth(Buffer.from(text), ledgerMonthKey(month, sha256, 0), levels);
   }
   return new Map([...levels].map(([id, ofContract]) => [id, new Series(ofContract)]));
 }

@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { BOARDS } from "../../src/market/contract.ts";
 import { parseSession, type Session } from "../../src/market/session.ts";
 import { TIERS } from "../../src/market/tier.ts";
-import { COLUMNS, WORKBOOK_COLUMNS, type Column } from "../../src/render/columns.ts";
+import { COLUMNS, WORKBOOK_COLUMNS, type BoardColumn } from "../../src/render/columns.ts";
 import { renderWorkbook } from "../../src/render/workbook/workbook.ts";
 import { listing, VARIED, viewOf } from "./market-fixture.ts";
 import { ATTRIBUTION, cellOf, cellsOf, NAMES, read, sheetOf } from "./workbook-sheets.ts";
@@ -15,7 +15,7 @@ import { ATTRIBUTION, cellOf, cellsOf, NAMES, read, sheetOf } from "./workbook-s
 const SHEETS = { memory: "Memory", semiconductor: "Semiconductor" } as const;
 
 /** The cell value for a column's canonical text. */
-function expectedCell({ kind }: Column, value: string | null): CellValue {
+function expectedCell({ kind }: BoardColumn, value: string | null): CellValue {
   if (value === null) return null;
   if (kind === "decimal") return Number(value);
   if (kind === "date") return new Date(`${value}T00:00:00.000Z`);

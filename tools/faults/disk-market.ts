@@ -1,7 +1,7 @@
 /** A small market that is published session by session, for failing disks and jumping clocks. */
 import assert from "node:assert/strict";
 import { ChipboardError } from "../../src/lib/errors.ts";
-import type { Source } from "../../src/feed/source.ts";
+import type { InputSource } from "../../src/feed/source.ts";
 import { parseSession, sessionStartMs, type Session } from "../../src/market/session.ts";
 import { publish } from "../../src/publish/publish.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
@@ -101,7 +101,7 @@ export function requireFailure({ code, stderr }: Ran, expected: number, reason: 
   assert.doesNotMatch(stderr, /^ +at |node:internal/m);
 }
 
-function source(stem: string, text: string): Source {
+function source(stem: string, text: string): InputSource {
   return {
     name: `${stem}.csv`,
     format: "csv",

@@ -1,6 +1,6 @@
 /** Publishes one feed, and checks that it is published correctly or refused with its lines. */
 import assert from "node:assert/strict";
-import type { Source } from "../../src/feed/source.ts";
+import type { InputSource } from "../../src/feed/source.ts";
 import { parseSession, sessionStartMs, type Session } from "../../src/market/session.ts";
 import type { publish as realPublish } from "../../src/publish/publish.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
@@ -97,7 +97,7 @@ export class FeedTrials {
 
   #run(store: ObjectStore, sessionText: string, feeds: readonly Feed[]): Promise<PublishResult> {
     const session = parseSession(sessionText) as Session;
-    const of = (kind: FeedKind): Source[] =>
+    const of = (kind: FeedKind): InputSource[] =>
       feeds.filter((feed) => feed.kind === kind).map((feed) => sourceOf(feed, this.#random));
     return this.#publish(
       {
@@ -135,7 +135,7 @@ export async function contentOf(store: ObjectStore): Promise<Map<string, Buffer>
 }
 
 /** Delivers the bytes in pieces that are cut anywhere, like a stream. */
-function sourceOf({ kind, format, bytes }: Feed, random: FeedRandom): Source {
+function sourceOf({ kind, format, bytes }: Feed, random: FeedRandom): InputSource {
   const cuts = Array.from({ length: random.below(4) }, () => random.below(bytes.length + 1));
   const ends = [...cuts.sort((a, b) => a - b), bytes.length];
   return {

@@ -5,7 +5,7 @@
 import type { Clock } from "../../src/lib/clock.ts";
 import { ChipboardError } from "../../src/lib/errors.ts";
 import { USUAL_LIMITS } from "../../src/feed/finding.ts";
-import type { Source } from "../../src/feed/source.ts";
+import type { InputSource } from "../../src/feed/source.ts";
 import { prune } from "../../src/desk/prune.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import type { Session } from "../../src/market/session.ts";
@@ -127,7 +127,7 @@ export const isAboutTheLog = (said: string): boolean =>
 
 const IDS = ["a", "b"];
 const CATALOG = textSource("catalog.csv", catalogOf(IDS));
-const quotes = (session: Session, variant: number): Source => {
+const quotes = (session: Session, variant: number): InputSource => {
   const levels = IDS.map((id, n) => [id, levelText(10 + n, session, variant)]);
   return textSource("quotes.csv", quotesOf(Object.fromEntries(levels)));
 };
@@ -136,7 +136,7 @@ const quotes = (session: Session, variant: number): Source => {
 export const levelText = (dollars: number, session: Session, variant: number): string =>
   `${dollars}.${String(session % 100).padStart(2, "0")}${variant}`;
 
-function textSource(name: string, text: string): Source {
+function textSource(name: string, text: string): InputSource {
   return {
     name,
     format: "csv",

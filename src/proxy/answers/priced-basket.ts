@@ -2,7 +2,7 @@
 import {
   EQUAL_WEIGHT,
   QUANTITY_DECIMALS,
-  type Part,
+  type BasketItem as Part,
   type Weighting,
 } from "../../market/composite.ts";
 import type { Place } from "../../lib/turns.ts";

@@ -8,7 +8,13 @@ import type { Place } from "../../lib/turns.ts";
 import { sessionKey, sessionUtc, type Session } from "../../market/session.ts";
 import type { TierName } from "../../market/tier.ts";
 import { raiseDelay } from "../../render/envelope.ts";
-import { coded, inflatedHeader, inflatedPart, partsOf, type Part } from "../../snapshot/coded.ts";
+import {
+  coded,
+  inflatedHeader,
+  inflatedSlice as inflatedPart,
+  slicesOf as partsOf,
+  type FileSlice as Part,
+} from "../../snapshot/coded.ts";
 import { sha256Hex } from "../../snapshot/digest.ts";
 import type { FileEntry } from "../../snapshot/manifest.ts";
 import { JSON_TYPE } from "../../store/media-types.ts";

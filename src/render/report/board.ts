@@ -4,7 +4,7 @@ import { dateOf } from "../../market/series.ts";
 import { dateText, dayOf, type Session } from "../../market/session.ts";
 import { basisOf, type BoardRecord } from "../../market/view.ts";
 import { sparkline } from "../../site/chart.js";
-import { scrolling, section, tableHtml, type Column } from "../../site/html.js";
+import { scrolling, section, tableHtml, type TableColumn } from "../../site/html.js";
 import { changeHtml, escaped, foreign } from "../../site/text.js";
 import { usdText } from "./html.ts";
 
@@ -41,7 +41,7 @@ ${scrolling(
   );
 }
 
-const COLUMNS: readonly Column<BoardRecord>[] = [
+const COLUMNS: readonly TableColumn<BoardRecord>[] = [
   { label: "Contract", field: "id", html: nameCell },
   { label: "Name", field: "name", html: ({ contract }) => foreign(contract.name) },
   { label: "Segment", field: "segment", html: ({ contract }) => foreign(contract.segment) },
@@ -63,7 +63,7 @@ function nameCell({ contract: { id, name } }: BoardRecord): string {
   return `<code data-name="${escaped(name)}">${escaped(id)}</code>`;
 }
 
-function changeColumn(label: string, field: "24h" | "30d" | "yoy"): Column<BoardRecord> {
+function changeColumn(label: string, field: "24h" | "30d" | "yoy"): TableColumn<BoardRecord> {
   const value = ({ changePct }: BoardRecord): Decimal | null => changePct[field];
   return { label, field, value, html: (record) => changeHtml(value(record)) };
 }

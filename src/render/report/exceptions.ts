@@ -15,7 +15,7 @@ import {
 } from "../../market/view.ts";
 import type { Judgement } from "../../snapshot/judgement.ts";
 import { FILES } from "../../store/paths.ts";
-import { scrolling, section, tableHtml, type Column } from "../../site/html.js";
+import { scrolling, section, tableHtml, type TableColumn } from "../../site/html.js";
 import { escaped, foreign, grouped } from "../../site/text.js";
 import { dateHtml, daysText, idHtml, sessionHtml, usdText } from "./html.ts";
 
@@ -24,7 +24,7 @@ const LISTED_MAX = 300;
 
 type Dated = Pick<BoardRecord, "contract" | "level">;
 
-const LAST_LEVEL: readonly Column<Dated>[] = [
+const LAST_LEVEL: readonly TableColumn<Dated>[] = [
   { label: "Contract", html: ({ contract }) => idHtml(contract.id) },
   { label: "Name", name: "wide", html: ({ contract }) => foreign(contract.name) },
   { label: "Level USD", name: "n", html: ({ level }) => usdText(level.usd) },
@@ -32,7 +32,7 @@ const LAST_LEVEL: readonly Column<Dated>[] = [
 ];
 
 /** Of carried and dropped levels, with their age and limit in days. */
-const pastLevel = ({ maxCarryDays }: Market): Column<BoardRecord>[] => [
+const pastLevel = ({ maxCarryDays }: Market): TableColumn<BoardRecord>[] => [
   ...LAST_LEVEL,
   {
     label: "Age",
@@ -121,7 +121,7 @@ export function breaksSection(market: Market, view: TierView): string {
     )
     .filter(({ session }) => session <= view.session)
     .sort((a, b) => b.session - a.session);
-  const columns: Column<(typeof breaks)[number]>[] = [
+  const columns: TableColumn<(typeof breaks)[number]>[] = [
     { label: "Contract", html: ({ id }) => idHtml(id) },
     { label: "Name", name: "wide", html: ({ name }) => foreign(name) },
     { label: "From", html: ({ session }) => sessionHtml(session) },
@@ -138,7 +138,7 @@ export function breaksSection(market: Market, view: TierView): string {
 export function correctionsSection(corrections: readonly Correction[], session: Session): string {
   const own = `${sessionKey(session)}/`;
   const isOwn = ({ correctedIn }: Correction): boolean => correctedIn.startsWith(own);
-  const columns: Column<Correction>[] = [
+  const columns: TableColumn<Correction>[] = [
     { label: "Contract", html: ({ contract }) => idHtml(contract) },
     { label: "Session", html: (item) => sessionHtml(item.session) },
     {
@@ -171,7 +171,7 @@ export function correctionsSection(corrections: readonly Correction[], session: 
 function listSection<Row>(
   id: string,
   title: string,
-  columns: readonly Column<Row>[],
+  columns: readonly TableColumn<Row>[],
   rows: readonly Row[],
   { all, note = "" }: { all: string; note?: string },
 ): string {

@@ -4,7 +4,7 @@ import type { Decimal } from "../../market/decimal.ts";
 import type { BoardRecord } from "../../market/view.ts";
 import { byLargestChange } from "../../market/change.ts";
 import { changeHtml, foreign } from "../../site/text.js";
-import { scrolling, section, tableHtml, type Column } from "../../site/html.js";
+import { scrolling, section, tableHtml, type TableColumn } from "../../site/html.js";
 import { idHtml, usdText } from "./html.ts";
 
 const MOVES_SHOWN = 8;
@@ -31,7 +31,7 @@ function movesOver(
   return `<div><h3>Over ${horizon}</h3>\n${moves.length === 0 ? "<p>None.</p>" : table}</div>`;
 }
 
-const COLUMNS: readonly Column<{ item: BoardRecord; change: Decimal }>[] = [
+const COLUMNS: readonly TableColumn<{ item: BoardRecord; change: Decimal }>[] = [
   { label: "Contract", html: ({ item }) => idHtml(item.contract.id) },
   { label: "Segment", name: "wide", html: ({ item }) => foreign(item.contract.segment) },
   { label: "Level USD", name: "n", html: ({ item }) => usdText(item.level.usd) },

@@ -10,7 +10,7 @@ import type { Workbook } from "exceljs";
 import { BOARDS } from "../../market/contract.ts";
 import { sessionStartMs, type Session } from "../../market/session.ts";
 import type { BoardRecord, TierView } from "../../market/view.ts";
-import { SHEET_NAMES, WORKBOOK_COLUMNS, type Column } from "../columns.ts";
+import { SHEET_NAMES, WORKBOOK_COLUMNS, type BoardColumn } from "../columns.ts";
 import { addAboutSheet } from "./about.ts";
 import { FONT, HEADER_FONT } from "./font.ts";
 import { cellText, linkTarget, shownWidth } from "./cell-text.ts";
@@ -114,13 +114,13 @@ function addBoardSheet(workbook: Workbook, name: string, records: readonly Board
   }
 }
 
-function cellValue({ kind }: Column, value: string): number | Date | string {
+function cellValue({ kind }: BoardColumn, value: string): number | Date | string {
   if (kind === "decimal") return Number(value);
   const isTime = kind === "date" || kind === "instant";
   return isTime && value >= FIRST_EXCEL_DATE ? new Date(value) : cellText(value);
 }
 
-function numberFormat({ kind, shownDecimals = 0 }: Column): string {
+function numberFormat({ kind, shownDecimals = 0 }: BoardColumn): string {
   if (kind === "date") return "yyyy-mm-dd";
   if (kind === "instant") return "yyyy-mm-dd hh:mm";
   if (kind !== "decimal") return "General";
@@ -131,7 +131,7 @@ function numberFormat({ kind, shownDecimals = 0 }: Column): string {
 }
 
 /** Numbers and dates get their whole width (else Excel shows `####`); text gets a limited one. */
-function columnWidth(column: Column, values: readonly (string | null)[]): number {
+function columnWidth(column: BoardColumn, values: readonly (string | null)[]): number {
   const format = numberFormat(column);
   let width = column.name.length;
   for (const value of values) {

@@ -8,7 +8,7 @@
  * entry. If the publish comes first, the prune finds its number taken and starts again. So one of
  * the two always sees the other, whatever their clocks say. A prune that crashes after its entry
  * leaves objects that no run needs; the next prune removes them. A taken name is never used again
- * (claims.ts, ledgerPartKey).
+ * (claims.ts, ledgerMonthKey).
  */
 import { instantText } from "../../lib/clock.ts";
 import { UnreachableError } from "../../lib/errors.ts";
@@ -86,7 +86,7 @@ async function explainFailedAppend(
 
 /**
  * Appends a publish or a rollback after `newest`, the newest entry that the run has read. Later
- * prunes do not stop it unless they took the snapshot or one of `parts`, the keys of its ledger.
+ * prunes do not stop it unless they took the snapshot or one of `months`, the keys of its ledger.
  * Returns the entry in the log, or null if another run was first. Throws DamageError if a prune that came
  * first is not one that the keys let it go on from, and RefusedError as `appendEntry` does.
  */
@@ -96,10 +96,10 @@ export async function appendPublication(
   newest: StoredEntry | null,
   nowMs: number,
   gates: TimeGates,
-  parts: readonly string[],
+  months: readonly string[],
   keys: LogKeys = NO_KEYS,
 ): Promise<Publication | null> {
-  const needed = new Set([snapshotText(wanted), ...parts]);
+  const needed = new Set([snapshotText(wanted), ...months]);
   for (let last = newest; ;) {
     const own = await appendEntry(store, wanted, last, nowMs, gates, keys);
     if (own !== null) return own.entry as Publication;
@@ -113,15 +113,15 @@ export async function appendPublication(
 
 /**
  * Whether an entry after `newest` stops a run that read the log until there: it makes a head, or takes
- * the snapshot or one of `parts`.
+ * the snapshot or one of `months`.
  */
 export async function isOvertaken(
   store: ObjectStore,
   name: SnapshotName,
   newest: StoredEntry | null,
-  parts: readonly string[],
+  months: readonly string[],
 ): Promise<boolean> {
-  const needed = new Set([snapshotText(name), ...parts]);
+  const needed = new Set([snapshotText(name), ...months]);
   for await (const { entry } of walkLog(entriesIn(store), numberAfter(newest))) {
     if (overtakes(entry, needed)) return true;
   }

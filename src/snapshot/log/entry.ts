@@ -54,7 +54,7 @@ const pruneSchema = z.strictObject({
   at,
   /** `2026-11-20T12Z/r1` */
   snapshots: z.array(z.string()),
-  /** Keys of the ledger's parts. */
+  /** Keys of the ledger months. */
   parts: z.array(z.string()),
   previous,
 });
@@ -70,7 +70,7 @@ const ACTIONS: readonly unknown[] = ["publish", "rollback", "prune"];
 /** Whether the entry made a snapshot the head. */
 export const isPublication = (entry: Entry): entry is Publication => entry.action !== "prune";
 
-/** The names of snapshots and the keys of ledger parts that prunes in the log took. */
+/** The names of snapshots and the keys of ledger months that prunes in the log took. */
 export const takenIn = (log: readonly Pick<StoredEntry, "entry">[]): Set<string> =>
   new Set(log.flatMap(({ entry: e }) => (isPublication(e) ? [] : [...e.snapshots, ...e.parts])));
 
