@@ -1,7 +1,7 @@
 /**
- * Proves an answer of a service by what everybody can get from it: the answer is a file of SHA256SUMS,
- * whose digest is a root in an entry of the log, whose entries follow each other to the newest one, which
- * is signed, and which come after the entry that an earlier check has seen.
+ * Proves an answer of a service, link by link, from its public addresses. The answer is a file of
+ * SHA256SUMS. The digest of SHA256SUMS is a root in an entry of the log. The entries follow each other to
+ * the newest one, which is signed. An earlier check has seen an entry before it.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { InputError } from "../lib/errors.ts";

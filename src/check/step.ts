@@ -1,3 +1,4 @@
+/** A link of a proof, and the error of a head that changed during the proof. */
 import { DamageError } from "../lib/errors.ts";
 
 /** A link of the proof. */

@@ -1,3 +1,4 @@
+/** `accounts`: adds, imports, lists, shows, changes and removes accounts. */
 import { Argument, Command, type Option } from "commander";
 import type { AccountView } from "../state/views.ts";
 import { onceOption, setting } from "../lib/config.ts";
@@ -24,7 +25,6 @@ interface SetOptions extends StateOptions {
   readonly note?: string;
 }
 
-/** `accounts add|import|ls|show|set|rm`: who may call, and on which tier. */
 export function accountsCommand(): Command {
   const accounts = new Command("accounts").addHelpText(
     "after",

@@ -1,3 +1,4 @@
+/** `check`: proves an answer of a service, over HTTP only. */
 import { Command } from "commander";
 import { setting } from "../lib/config.ts";
 import { printJson, printLine } from "../lib/terminal.ts";
@@ -32,7 +33,6 @@ interface CheckOptions extends JsonOption, RememberOption, VerifyKeyOptions {
   readonly key?: string;
 }
 
-/** `check`: prove an answer of a service, over HTTP only. */
 export const checkCommand = (): Command =>
   new Command("check")
     .argument("<url>", "the address of a service, or of an answer with data")

@@ -1,3 +1,4 @@
+/** `demo`: publishes the demonstration market up to now, creates keys, and serves it. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { resolve } from "node:path";
@@ -13,7 +14,6 @@ import { nextSignal, serve } from "./serve-command.ts";
 import { serveOptions, type ServeOptions } from "./serve-options.ts";
 import { storeFromOptions } from "./store-options.ts";
 
-/** `demo`: publish the demonstration market up to now, create keys, and serve it. */
 export function demoCommand(): Command {
   return withOptions(new Command("demo"), serveOptions())
     .addHelpText(

@@ -1,3 +1,4 @@
+/** `init`: writes a folder to begin with, with an empty state, and says which command comes next. */
 import { existsSync, realpathSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
@@ -12,7 +13,6 @@ import { examples, jsonOption, withOptions, type JsonOption } from "./every-comm
 const FILES = ["catalog.csv", "closes.csv", "quotes.csv", "chipboard.env", "crontab", "chipboard"];
 const STATE = "state";
 
-/** `init`: write a folder to begin with, with an empty state, and say what to run next. */
 export function initCommand(): Command {
   return withOptions(new Command("init"), [jsonOption()])
     .argument("<folder>", `a new folder, or one without ${FILES.join(", ")}`)

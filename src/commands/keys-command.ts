@@ -1,3 +1,4 @@
+/** `keys`: creates, lists, suspends, resumes, revokes and rotates keys. */
 import { Command } from "commander";
 import type { Registry } from "../state/registry.ts";
 import type { KeyView } from "../state/views.ts";
@@ -15,7 +16,6 @@ interface CreateOptions extends StateOptions {
   readonly expires?: string;
 }
 
-/** `keys create|ls|suspend|resume|revoke|rotate|signing`. */
 export function keysCommand(): Command {
   const keys = new Command("keys").addHelpText(
     "after",

@@ -1,3 +1,4 @@
+/** `links`: creates, lists and revokes links. */
 import { Command } from "commander";
 import { clockFromEnvironment, setting } from "../lib/config.ts";
 import { printJson, printLine, printRecords } from "../lib/terminal.ts";
@@ -11,7 +12,6 @@ its parameters. Whoever has the link reads that as the account, and nothing else
 account's. Put the address of the service before it.
 `;
 
-/** `links create|ls|revoke`. */
 export function linksCommand(): Command {
   const links = new Command("links").addHelpText(
     "after",

@@ -1,3 +1,4 @@
+/** `mcp`: serves tools for agents over the service's public API. */
 import { Command } from "commander";
 import { setting } from "../lib/config.ts";
 import { InputError } from "../lib/errors.ts";
@@ -23,7 +24,6 @@ goes on to the service, and its address as X-Forwarded-For, which the service ne
 read. One caller has at most 4 requests at once, all callers together 16.
 `;
 
-/** `mcp`: tools for agents over the service's public API. */
 export function mcpCommand(): Command {
   return new Command("mcp")
     .addOption(

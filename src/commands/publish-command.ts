@@ -1,3 +1,4 @@
+/** `publish`: makes a session's snapshot from feeds, and makes it the head. */
 import { Command } from "commander";
 import { clockFromEnvironment } from "../lib/config.ts";
 import { ChipboardError, InputError } from "../lib/errors.ts";
@@ -31,7 +32,6 @@ the proxy that HTTP_PROXY or HTTPS_PROXY names, unless NO_PROXY names the host.
 A gate refuses what may be wrong (exit code 3), and says which --accept lets exactly that through.
 --accept of what is not refused is an error (2).`;
 
-/** `publish`: make a session's snapshot from feeds, and make it the head. */
 export function publishCommand(): Command {
   const command = new Command("publish");
   for (const [heading, options] of Object.entries(publishOptions())) {

@@ -1,3 +1,4 @@
+/** `serve`: answers requests from the published snapshots until SIGTERM or SIGINT. */
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { isatty } from "node:tty";
@@ -19,7 +20,6 @@ import { storeFromOptions } from "./store-options.ts";
 const MEGABYTE = 1_000_000;
 const END_MS = 1_000;
 
-/** `serve`: answer requests from the published snapshots until SIGTERM or SIGINT. */
 export function serveCommand(): Command {
   return withOptions(new Command("serve"), serveOptions())
     .addOption(

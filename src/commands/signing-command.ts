@@ -1,3 +1,4 @@
+/** `keys signing`: creates the pair of keys that signs and verifies the log. */
 import { open, unlink } from "node:fs/promises";
 import { Command } from "commander";
 import { setting } from "../lib/config.ts";
@@ -6,7 +7,6 @@ import { printFacts, printJson, printLine } from "../lib/terminal.ts";
 import { examples, jsonOption, type JsonOption } from "./every-command.ts";
 import { notWritable } from "./option-files.ts";
 
-/** `keys signing`: create the pair of keys that signs and verifies the log. */
 export function signingCommand(): Command {
   return new Command("signing")
     .description("create a pair of keys that signs and verifies the log (Ed25519, PEM)")

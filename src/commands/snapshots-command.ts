@@ -1,3 +1,4 @@
+/** `snapshots`: the operator's commands on what is published. */
 import { resolve } from "node:path";
 import { Command } from "commander";
 import { clockFromEnvironment, configuredStore, onceOption, setting } from "../lib/config.ts";
@@ -35,7 +36,6 @@ last published revision) or a session and revision (2026-11-21T00Z/r1).
 
 const references = (...lines: string[]): string => REFERENCES + examples(...lines);
 
-/** `snapshots ls|show|diff|verify|repair|inputs|rollback|prune|copy`: the commands of the operator. */
 export function snapshotsCommand(): Command {
   return new Command("snapshots")
     .addCommand(listCommand())

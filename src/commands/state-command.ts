@@ -1,3 +1,4 @@
+/** `state`: creates, copies and backs up a state, and forgets the log that it has seen. */
 import { Command } from "commander";
 import type { StateSize } from "../state/copy-state.ts";
 import { clockFromEnvironment } from "../lib/config.ts";
@@ -32,10 +33,6 @@ restart refuses a log without that entry. Forget it only if you have replaced th
 start the proxies again: they accept any log that one of their keys has signed.
 `;
 
-/**
- * `state init`: an empty one. `state copy|backup`: the whole state, moved or kept. `state forget-log`: for a
- * store that is replaced.
- */
 export function stateCommand(): Command {
   const state = new Command("state").addHelpText(
     "after",

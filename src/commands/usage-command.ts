@@ -1,3 +1,4 @@
+/** `usage`: shows calls per account, by key or by month. */
 import { Command } from "commander";
 import { setting } from "../lib/config.ts";
 import { printJson, printLine, printRecords, type Fields } from "../lib/terminal.ts";
@@ -11,7 +12,6 @@ interface UsageOptions extends StateOptions {
   readonly csv?: true;
 }
 
-/** `usage [ACCOUNT]`: the calls of one month, also per key, or per month. */
 export function usageCommand(): Command {
   return withStateHelp(
     new Command("usage")

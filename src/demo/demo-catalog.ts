@@ -1,6 +1,6 @@
 /**
- * The contracts of the demonstration: `catalog.csv`, as `publish` reads it; `anchors.csv`, with the level and
- * the schedule by which the generator prices each contract; `events.csv`, what happens to some of them.
+ * The contracts of the demonstration, and how the generator prices them. `catalog.csv` is as `publish` reads
+ * it, `anchors.csv` has the level and the schedule of each contract, `events.csv` the events of some.
  */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

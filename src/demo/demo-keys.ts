@@ -1,3 +1,4 @@
+/** Creates the keys of the demonstration. */
 import { withRegistry } from "../state/open.ts";
 import type { Clock } from "../lib/clock.ts";
 import { KEY_TIER_NAMES, type KeyTierName } from "../market/tier.ts";

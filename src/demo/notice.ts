@@ -1,4 +1,4 @@
-/** What the demonstration's numbers are. It is their attribution, and stands on every page with figures. */
+/** The notice that the demonstration's numbers are generated. It is their attribution, and stands on every page with figures. */
 export const DEMO_NOTICE = "Illustrative data: real contracts, made-up prices.";
 
 /** Whether an attribution is the demonstration's, of this release or of 0.2.0. */

@@ -1,3 +1,4 @@
+/** The text that the demonstration prints at its start. */
 import { KEY_TIER_NAMES, type KeyTierName } from "../market/tier.ts";
 import { DEMO_NOTICE } from "./notice.ts";
 

@@ -1,4 +1,4 @@
-/** What moved the composite index from one snapshot to another, from the figures that they store. */
+/** Explains the move of the composite index between two snapshots from their stored figures. */
 import { byLargestChange } from "../market/change.ts";
 import { INDEX_BASE_LEVEL } from "../market/composite.ts";
 import {

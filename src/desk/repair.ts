@@ -1,7 +1,7 @@
 /**
- * `snapshots repair`: puts back what published snapshots lack, or hold with other bytes, from another store,
- * which is believed in nothing: the log says which manifest is right, and that which files, ledger months and
- * inputs are. What is whole is not touched. It can stop at any time; the next run puts back the rest.
+ * `snapshots repair`: puts back lost and damaged objects of published snapshots from another store. It
+ * believes that store in nothing: the log says which manifest is right, and the manifest which files, ledger
+ * months and inputs are. It does not touch whole objects. It can stop at any time; the next run puts back the rest.
  */
 import { atOnce } from "../lib/at-once.ts";
 import { DamageError } from "../lib/errors.ts";

@@ -1,3 +1,4 @@
+/** Reads the cells of a stored workbook. */
 import type { CellValue } from "exceljs";
 
 /**

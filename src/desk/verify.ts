@@ -1,7 +1,8 @@
 /**
- * `snapshots verify`: checks every byte against the manifest, and what coded files inflate to, the
- * manifest against the log, the log against itself and, with keys, its signatures, the ledger months, the
- * inputs, and the formats of each tier against each other. It collects findings instead of throwing them.
+ * `snapshots verify`: proves the bytes of stored snapshots and the log. It checks every byte, also of
+ * inflated files, against the manifest, the manifest against the log, and the log against itself and, with
+ * keys, its signatures. It also checks the ledger months, the inputs, and the formats of each tier against
+ * each other. It collects findings instead of throwing them.
  */
 import { atOnce } from "../lib/at-once.ts";
 import { DamageError, orDamage } from "../lib/errors.ts";

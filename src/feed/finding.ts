@@ -1,4 +1,4 @@
-/** What the gates look at, and what they find. */
+/** The findings of the gates, their limits, and the data that they judge. */
 import type { Contract } from "../market/contract.ts";
 import { microsOf, type Micros } from "../market/decimal.ts";
 import type { Series } from "../market/series.ts";

@@ -1,4 +1,4 @@
-/** What a text seems to be that a field cannot parse: words that follow a complaint, from "; " on. */
+/** Recognizes slips in texts that a field cannot parse. The words follow a complaint, from "; " on. */
 import { dateText, parseDate, parseSession } from "../market/session.ts";
 
 /** A longer text is no number and no date. */

@@ -1,5 +1,5 @@
 /**
- * The inputs of runs as they came: `inputs/<sha256>-<N>.gz` has in one gzip member the bytes whose digest
+ * The inputs of runs as they came. `inputs/<sha256>-<N>.gz` has in one gzip member the bytes whose digest
  * is in its name, so it is proven by its name alone. They are the record behind the levels: no prune
  * removes them, and the proxy never reads them.
  */

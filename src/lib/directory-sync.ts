@@ -1,3 +1,4 @@
+/** Makes the names in folders durable, with one sync for many callers. */
 import { open } from "node:fs/promises";
 import { errorCode } from "./errors.ts";
 

@@ -1,4 +1,4 @@
-/** Where a key may be sent. */
+/** Decides to which addresses a key may be sent. */
 import { BlockList, isIPv6 } from "node:net";
 import { InputError } from "./errors.ts";
 

@@ -1,6 +1,6 @@
 /**
  * One queue for the work that takes more than a moment of the processor. Its holders take turns, so that
- * nobody waits for all the work of somebody else. A holder has few places; without a free one it is told at
+ * nobody waits for all the work of somebody else. A holder has few places; without a free one it is refused at
  * once. Few pieces of work run at once, because each has what it made in memory.
  */
 

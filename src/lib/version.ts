@@ -1,3 +1,4 @@
+/** The name and version of the program. */
 import manifest from "../../package.json" with { type: "json" };
 
 /** Name and version of the program, for manifests, pages and `--version`. */

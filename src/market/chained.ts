@@ -1,5 +1,5 @@
 /**
- * The continuous series of an index, `jevons-chained`: from day to day it moves by the geometric mean of
+ * The continuous series of an index, `jevons-chained`. From day to day it moves by the geometric mean of
  * the price relatives of its contracts (a Jevons index, chained; ILO, Consumer Price Index Manual 2020,
  * chapters 8 and 9). Its base never moves, so its closes are comparable for ever. It depends only on the
  * levels, not on the runs that brought them.

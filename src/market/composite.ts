@@ -1,7 +1,7 @@
 /**
- * The composite index and custom baskets: the weighted arithmetic mean of price relatives (a Carli
- * index where the weights are equal; ILO, Consumer Price Index Manual 2020, chapter 8), each direct
- * against the base, never chained. The base is one calendar year before the session and equals 100.
+ * The composite index and custom baskets: weighted means of price relatives. The mean is arithmetic (a Carli
+ * index where the weights are equal; ILO, Consumer Price Index Manual 2020, chapter 8), and each relative
+ * direct against the base, never chained. The base is one calendar year before the session and equals 100.
  * Because it rolls, levels of different sessions are not one series. A basket of quantities compares
  * what they cost with what they cost at the base (a Lowe index): it is the same mean, weighted by the
  * shares of the costs at the base.

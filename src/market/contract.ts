@@ -1,3 +1,4 @@
+/** A contract: one priced thing, as the catalog describes it. */
 import type { Decimal } from "./decimal.ts";
 import { dayOf, SESSIONS_PER_DAY, type Day, type Session } from "./session.ts";
 

@@ -1,4 +1,4 @@
-/** What a snapshot holds, before it is rendered. */
+/** The content of a snapshot before it is rendered. */
 import { formatMicros } from "../market/decimal.ts";
 import type { Session } from "../market/session.ts";
 import type { Market } from "../market/view.ts";

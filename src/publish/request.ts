@@ -1,3 +1,4 @@
+/** The request for a publish, and the report of its progress. */
 import type { GateOptions } from "../feed/gates.ts";
 import type { InputSource } from "../feed/source.ts";
 import type { Session } from "../market/session.ts";

@@ -1,3 +1,4 @@
+/** Repeats a publish while its inputs are not there yet. */
 import { setTimeout } from "node:timers/promises";
 import { instantText, type Clock } from "../lib/clock.ts";
 import { ChipboardError } from "../lib/errors.ts";

@@ -1,5 +1,5 @@
 /**
- * The files with all histories, as CSV and Parquet: a row for each entry of a contract's `history`;
+ * The files with all histories, as CSV and Parquet. They have a row for each entry of a contract's `history`;
  * contracts in board order, dates ascending. And the file with every level behind them, from which the
  * figures of boards and indices can be calculated again.
  */

@@ -1,4 +1,4 @@
-/** What the bodies of indices and baskets have in common. */
+/** The fields that the bodies of indices and baskets share. */
 import { exactly } from "../lib/json.ts";
 import {
   INDEX_BASE_LEVEL,

@@ -1,4 +1,4 @@
-/** What of a page's state stands in its address, as parameters: `?q=hbm&sort=-chg_yoy_pct`. */
+/** Keeps a page's state in its address, as parameters: `?q=hbm&sort=-chg_yoy_pct`. */
 
 /**
  * The value of a parameter of the page's address; empty: it has none.

@@ -1,4 +1,4 @@
-/** What a basket of quantities cost at each close, out of `/history.csv`. */
+/** Calculates from `/history.csv` the cost of a basket of quantities at each close. */
 import { decimalOf, placesOf, rounded } from "./decimal.js";
 
 /**

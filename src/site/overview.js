@@ -1,4 +1,4 @@
-/** What stands above the board, the same in Node and in the browser: finding, indices, largest moves. */
+/** The part above the board, the same in Node and in the browser: finding, indices, largest moves. */
 import { dateText, dayOf } from "./axis.js";
 import { sparkline } from "./chart.js";
 import { changeOf, rounded } from "./decimal.js";

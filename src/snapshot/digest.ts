@@ -1,3 +1,4 @@
+/** SHA-256 digests, and the header field that shows one. */
 import { hash } from "node:crypto";
 
 /** SHA-256 (FIPS 180-4) in lower-case hex. */

@@ -1,4 +1,4 @@
-/** What a run let through, held back or changed, as its manifest keeps it. */
+/** The judgements of a run in its manifest: each thing that it let through, held back or changed. */
 import { z } from "zod";
 import { counted } from "../lib/text.ts";
 

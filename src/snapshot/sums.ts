@@ -1,5 +1,5 @@
 /**
- * A tier's SHA256SUMS: the SHA-256 of each file of the tier but itself, in the format of sha256sum, so
+ * A tier's SHA256SUMS: the SHA-256 of each file of the tier but itself. It has the format of sha256sum, so
  * that `sha256sum -c SHA256SUMS` in the tier's folder proves them. Its own SHA-256 is the tier's root
  * in the entry of the log.
  */

@@ -1,6 +1,6 @@
 /**
- * What proxies keep in the state beside accounts and keys: the secret that client addresses are hashed
- * with, and the newest entry of the log that they have accepted (snapshot/log/seen.ts).
+ * The facts that proxies keep in the state beside accounts and keys. They are the secret that client addresses
+ * are hashed with, and the newest entry of the log that they have accepted (snapshot/log/seen.ts).
  */
 import { createHmac, randomBytes } from "node:crypto";
 import type { Storage } from "unstorage";

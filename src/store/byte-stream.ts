@@ -1,3 +1,4 @@
+/** Turns a source of pieces into a stream of bytes. */
 interface ByteSource {
   /** The next piece; null at the end. If it throws, the stream fails with that error. */
   read(): Promise<Uint8Array | null>;

@@ -1,3 +1,4 @@
+/** The errors of a folder store, in words for operators. */
 import { getSystemErrorMessage } from "node:util";
 import { errorCode, UnfitError, UnreachableError } from "../lib/errors.ts";
 

@@ -2,7 +2,7 @@
  * The store of snapshots: a flat map from keys to immutable bytes. A folder and S3 (and in tests, memory)
  * keep the same promises, which one contract suite checks.
  *
- * Nothing is ever overwritten. keys.ts says what a key looks like, paths.ts makes all keys.
+ * Nothing is ever overwritten. object-keys.ts says what a key looks like, paths.ts makes all keys.
  */
 import type { ServerTime } from "../lib/clock.ts";
 import { DamageError } from "../lib/errors.ts";
@@ -34,7 +34,7 @@ export const tooLarge = (where: string, sizeBytes: number, bytesMax: number): Da
 
 /**
  * The promises of every driver. A method throws UnreachableError if the store cannot be reached, read
- * or written. `create` throws TypeError for a key that keys.ts does not allow.
+ * or written. `create` throws TypeError for a key that object-keys.ts does not allow.
  */
 export interface ObjectStore {
   /** For messages: `./snapshots`, `s3://bucket/prefix`. */

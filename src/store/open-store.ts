@@ -1,3 +1,4 @@
+/** Opens the store that `--store` names. */
 import { InputError } from "../lib/errors.ts";
 import type { ObjectStore } from "./object-store.ts";
 

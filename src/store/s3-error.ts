@@ -1,3 +1,4 @@
+/** The errors of an S3 store, in words for operators. */
 import { ChipboardError, errorCode, UnfitError, UnreachableError } from "../lib/errors.ts";
 
 /** The operation that failed, as in the message. */

@@ -2,9 +2,9 @@
  * Makes the pages of docs/reference from the program: its command tree, its tables, and what it says of
  * wrong inputs. `write-reference.ts` writes them, `reference.test.ts` compares them.
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, relative } from "node:path";
+import { join } from "node:path";
 import type { Argument, Command, Option } from "commander";
 import { USUAL_LIMITS } from "../../src/feed/finding.ts";
 import type { GateName } from "../../src/feed/gates.ts";
@@ -17,8 +17,6 @@ import { COLUMNS } from "../../src/render/columns.ts";
 import { createState } from "../../src/state/open.ts";
 import { chipboard, Serving } from "../program/program.ts";
 import { logMessages } from "./log-messages.ts";
-
-const SOURCE = join(import.meta.dirname, "../../src");
 
 type Row = readonly string[];
 
@@ -101,11 +99,6 @@ export async function referencePages(): Promise<Readonly<Record<string, string>>
       ),
     ],
     "metrics.md": ["Metrics", "what a scrape gets", await metrics()],
-    "rooms.md": [
-      "Rooms",
-      "what each folder of `src` imports",
-      table(["`src/`", "imports"], roomRows()),
-    ],
   };
   const made = Object.entries(pages).map(([name, [title, about, ...body]]) => [
     name,
@@ -317,23 +310,4 @@ async function metrics(): Promise<string> {
     await proxy.end();
     rmSync(folder, { recursive: true });
   }
-}
-
-/** What the rooms of src import, by the folders of the imported files. */
-function roomRows(): readonly Row[] {
-  const names = readdirSync(SOURCE, { recursive: true, encoding: "utf8" });
-  const imported = new Map<string, Set<string>>();
-  for (const name of names.filter((path) => /\/.*\.(?:ts|js)$/.test(path))) {
-    const room = name.split("/", 1)[0] as string;
-    const others = imported.get(room) ?? new Set();
-    imported.set(room, others);
-    const text = readFileSync(join(SOURCE, name), "utf8");
-    for (const [, path = ""] of text.matchAll(/(?:from|import)\s*\(?"(\.[^"]*)"/g)) {
-      const other = relative(SOURCE, join(SOURCE, dirname(name), path)).split("/", 1)[0] as string;
-      if (other !== room && !other.includes(".")) others.add(other);
-    }
-  }
-  return [...imported]
-    .toSorted(([a], [b]) => a.localeCompare(b, "en"))
-    .map(([room, others]) => [code(room), [...others].toSorted().map(code).join(", ")]);
 }

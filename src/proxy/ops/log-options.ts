@@ -1,4 +1,4 @@
-/** The options of the proxy's log; see log.ts. */
+/** The options of the proxy's log; see request-log.ts. */
 
 /** From nothing to everything: each level includes those before it. */
 export const LOG_LEVELS = ["silent", "error", "warn", "info"] as const;

@@ -1,6 +1,6 @@
 /**
- * What is remembered of a log: the newest entry that was proven. Who cuts off a log, or puts a whole other
- * one in its place, leaves nothing in the store that shows it. A state remembers for its proxies, the
+ * The memory of a log: the newest entry that was proven. A log that was cut off, or replaced as a whole, shows
+ * nothing of it in the store. A state remembers for its proxies, the
  * file of `--remember` for `check` and `snapshots verify`.
  */
 import { randomUUID } from "node:crypto";

@@ -1,5 +1,5 @@
 /**
- * The signatures of the log: Ed25519 (RFC 8032, 5.1.6) over `chipboard log v2`, a line feed and the 32
+ * The signatures of the log. They are Ed25519 (RFC 8032, 5.1.6) over `chipboard log v2`, a line feed and the 32
  * bytes of the SHA-256 of the entry's bytes without its signature. openssl can check it:
  *
  *   sed 's/,"signature":"[^"]*"}$/}/' 0000000042.json | openssl dgst -sha256 -binary > digest

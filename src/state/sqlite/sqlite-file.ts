@@ -17,7 +17,7 @@ import { NoStateError, type StatePurpose } from "../driver.ts";
 
 const APPLICATION_ID = 0x63686970;
 const FORMAT = 3;
-/** SQLite waits this long for a lock and blocks the process. state.ts waits longer without that. */
+/** SQLite waits this long for a lock and blocks the process. sqlite-state.ts waits longer without that. */
 const BUSY_TIMEOUT_MS = 5;
 
 const SCHEMA = `
