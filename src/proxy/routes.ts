@@ -55,8 +55,21 @@ export interface Route {
   readonly refusals?: readonly ProblemCode[];
 }
 
+/** The rows of the table of plans that are about addresses; tier-words.ts has their words. */
+export type PlanRow =
+  | "contracts"
+  | "history"
+  | "closes"
+  | "indices"
+  | "exports"
+  | "histories"
+  | "corrections"
+  | "sums";
+
 /** A data route: it answers with a stored file of the caller's tier and costs a call. */
 export interface DataRoute extends Route {
+  /** The row of the table of plans that names its address. */
+  readonly planRow: PlanRow;
   /** Whether the tier includes this request. */
   readonly isOffered: (tier: Tier, query: Query) => boolean;
   /** The file's path in the snapshot. */
@@ -95,6 +108,7 @@ export const DATA_ROUTES = {
   board: {
     ...DATA,
     path: `${API}/prices`,
+    planRow: "contracts",
     operationId: "getBoard",
     summary: "The board",
     body: { json: "Board", schema: payload.board },
@@ -107,6 +121,7 @@ export const DATA_ROUTES = {
     ...DATA,
     path: `${API}/prices/{id}`,
     id: "The contract's id.",
+    planRow: "history",
     operationId: "getContract",
     summary: "A contract with its history",
     body: { json: "Contract", schema: payload.contract },
@@ -119,6 +134,7 @@ export const DATA_ROUTES = {
   index: {
     ...DATA,
     path: `${API}/index`,
+    planRow: "indices",
     operationId: "getIndex",
     summary: "The composite index, or a basket of one's own",
     body: { json: "Index", schema: payload.index },
@@ -130,6 +146,7 @@ export const DATA_ROUTES = {
   indices: {
     ...DATA,
     path: `${API}/indices`,
+    planRow: "indices",
     operationId: "getIndices",
     summary: "All indices",
     body: { json: "Indices", schema: payload.indices },
@@ -140,6 +157,7 @@ export const DATA_ROUTES = {
     ...DATA,
     path: `${API}/indices/{id}`,
     id: "The index's id.",
+    planRow: "indices",
     operationId: "getIndexWithSeries",
     summary: "The composite or the index of a segment, with its continuous series",
     body: { json: "IndexWithSeries", schema: payload.indexWithSeries },
@@ -150,6 +168,7 @@ export const DATA_ROUTES = {
   },
   csv: {
     ...download(`${API}/export.csv`, FILES.csv),
+    planRow: "exports",
     operationId: "exportCsv",
     summary: "The board as CSV",
     isOffered: exportedAs("csv"),
@@ -158,12 +177,14 @@ export const DATA_ROUTES = {
   },
   xlsx: {
     ...download(`${API}/export.xlsx`, FILES.xlsx),
+    planRow: "exports",
     operationId: "exportXlsx",
     summary: "The board as an Excel workbook",
     isOffered: exportedAs("xlsx"),
   },
   historyCsv: {
     ...download(`${API}/history.csv`, FILES.historyCsv),
+    planRow: "histories",
     operationId: "exportHistoryCsv",
     summary: "The histories of all contracts as CSV",
     isOffered: hasHistoryAs("csv"),
@@ -171,12 +192,14 @@ export const DATA_ROUTES = {
   },
   historyParquet: {
     ...download(`${API}/history.parquet`, FILES.historyParquet),
+    planRow: "histories",
     operationId: "exportHistoryParquet",
     summary: "The histories of all contracts as Parquet",
     isOffered: hasHistoryAs("parquet"),
   },
   levelsCsv: {
     ...download(`${API}/levels.csv`, FILES.levelsCsv),
+    planRow: "histories",
     operationId: "exportLevelsCsv",
     summary: "Every level given, both sessions of a day, of all contracts as CSV",
     isOffered: hasHistoryAs("csv"),
@@ -184,6 +207,7 @@ export const DATA_ROUTES = {
   },
   indicesCsv: {
     ...download(`${API}/indices.csv`, FILES.indicesCsv),
+    planRow: "indices",
     operationId: "exportIndicesCsv",
     summary: "The continuous series of all indices as CSV",
     isOffered: withIndex,
@@ -192,6 +216,7 @@ export const DATA_ROUTES = {
   sparklines: {
     ...DATA,
     path: `${API}/sparklines`,
+    planRow: "closes",
     operationId: "getSparklines",
     summary: "The last closes of each contract on the boards",
     body: { json: "Sparklines", schema: payload.sparklines },
@@ -203,6 +228,7 @@ export const DATA_ROUTES = {
   corrections: {
     ...DATA,
     path: `${API}/corrections`,
+    planRow: "corrections",
     operationId: "getCorrections",
     summary: "The corrections of all contracts",
     body: { json: "Corrections", schema: payload.corrections },
@@ -223,6 +249,7 @@ export const SUMS_ROUTE: DataRoute = {
         "The sums as entry N of the log published them, to the depth of the tier's history. Without a key only that of the head.",
     },
   ],
+  planRow: "sums",
   operationId: "getSums",
   summary: "The SHA-256 of each file of the tier",
   description:

@@ -11,7 +11,7 @@ import type { GateName } from "../../src/feed/gates.ts";
 import { EXIT } from "../../src/lib/errors.ts";
 import { COMMANDS } from "../../src/main.ts";
 import { MICROS_PER_UNIT } from "../../src/market/decimal.ts";
-import { tierTable } from "../../src/proxy/docs/tier-words.ts";
+import { tierTable } from "../../src/proxy/tier-words.ts";
 import { PROBLEMS } from "../../src/proxy/problems.ts";
 import { COLUMNS } from "../../src/render/columns.ts";
 import { createState } from "../../src/state/open.ts";

@@ -13,15 +13,15 @@ import { startTestProxy, type TestProxy } from "./fixture.ts";
 /** What a reader must find: label, no key, Starter, Pro. */
 const PRICES = ["free", "9 USD a month or 90 USD a year", "19 USD a month or 190 USD a year"];
 const OFFERS = [
-  ["Contracts", "10", "all 15", "all 15"],
+  ["Contracts /prices", "10", "all 15", "all 15"],
   ["Freshness", "1 session (12 hours) behind", "1 session (12 hours) behind", "live session"],
   ["History of a contract /prices/{id}", "none", "90 days", "5 years"],
   ["Last 90 closes of each contract /sparklines", "no", "yes", "yes"],
-  ["Indices with their series /index /indices /indices.csv", "no", "yes", "yes"],
+  ["Indices with their series /index /indices /indices/{id} /indices.csv", "no", "yes", "yes"],
   ["Custom baskets, by weights or quantities /index?ids=", "no", "no", "yes"],
   ["Exports of the board /export.csv /export.xlsx", "none", "CSV", "CSV and Excel"],
   [
-    "All histories and levels in a file /history.csv /levels.csv /history.parquet",
+    "All histories and levels in a file /history.csv /history.parquet /levels.csv",
     "none",
     "CSV",
     "CSV and Parquet",
@@ -290,7 +290,7 @@ describe("--plans", () => {
       const html = await (await fetch(`${serving.url}/plans`)).text();
       expect(pricesOf(html)).toEqual(prices);
       // Nothing is served, so that nobody knows how many contracts there are.
-      const contracts = ["Contracts", "10", "all", "all"];
+      const contracts = ["Contracts /prices", "10", "all", "all"];
       expect(rowsOf(html)).toEqual([contracts, ...OFFERS.slice(1)]);
     } finally {
       await serving.end();

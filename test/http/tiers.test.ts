@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sessionUtc } from "../../src/market/session.ts";
 import { TIERS, type TierName } from "../../src/market/tier.ts";
+import { DATA_ROUTES, isExact } from "../../src/proxy/routes.ts";
+import { TIER_ROWS } from "../../src/proxy/tier-words.ts";
 import { FREE_IDS, KEYED_IDS, SESSION, startTestProxy, type TestProxy } from "./fixture.ts";
 
 const API = "/api/public/v1";
@@ -47,6 +49,16 @@ const TABLE: readonly (readonly [path: string, free: Cell, starter: Cell, pro: C
   ["/corrections", "key_required", 200, 200],
   ["/usage", 200, 200, 200],
 ];
+
+test("no data route is missing here, and each is in one row of the table of plans", () => {
+  const paths = Object.values(DATA_ROUTES).map(({ path }) => path);
+  const asked = TABLE.map(([path]) => API + path.replace(/\?.*/, ""));
+  expect(paths.filter((path) => !asked.some((sent) => isExact(sent, path)))).toEqual([]);
+  const told = TIER_ROWS.flatMap(({ addresses }) => addresses);
+  for (const path of [...paths, `${API}/sums`]) {
+    expect(told.filter((address) => API + address === path)).toHaveLength(1);
+  }
+});
 
 for (const [at, tier] of (["free", "starter", "pro"] as const).entries()) {
   describe(tier, () => {

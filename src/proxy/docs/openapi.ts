@@ -5,7 +5,7 @@
 import { PROGRAM } from "../../lib/version.ts";
 import { componentExamples, componentSchemas, HEADERS, type Json } from "./openapi-components.ts";
 import { paths } from "./openapi-operations.ts";
-import { tierTable } from "./tier-words.ts";
+import { tierTable } from "../tier-words.ts";
 
 /** The groups of operations. */
 export const TAGS = [

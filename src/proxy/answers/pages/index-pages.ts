@@ -13,7 +13,7 @@ import { filled, siteFile } from "../../../site/site-files.ts";
 import { indicesTable, type ListedIndex } from "../../../site/indices-table.js";
 import { basketUrl } from "../../../site/requests.js";
 import { escaped, foreign, withDecimals } from "../../../site/text.js";
-import { historyText } from "../../docs/tier-words.ts";
+import { historyText } from "../../tier-words.ts";
 import { PAGES } from "../../uncounted-routes.ts";
 import { exampleOf } from "./answers.ts";
 import type { PlanTerms } from "../plan-terms.ts";

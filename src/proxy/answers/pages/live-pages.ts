@@ -13,7 +13,7 @@ import type { ContractBody } from "../../../site/record.js";
 import { escaped } from "../../../site/text.js";
 import type { Contract } from "../../../market/contract.ts";
 import { FULLEST, KEYLESS } from "../../../market/tier.ts";
-import { historyText } from "../../docs/tier-words.ts";
+import { historyText } from "../../tier-words.ts";
 import type { Asked, Found, Outcome } from "../answer.ts";
 import { USUAL_TERMS } from "../plan-terms.ts";
 import { noSession, withoutContract, type DataSources } from "../data.ts";

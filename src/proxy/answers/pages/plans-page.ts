@@ -12,14 +12,14 @@ import {
 } from "../../../market/tier.ts";
 import { filled, siteFile } from "../../../site/site-files.ts";
 import { escaped, foreign, grouped } from "../../../site/text.js";
-import { TIER_GROUPS, TIER_ROWS, type TierRow } from "../../docs/tier-words.ts";
+import { TIER_GROUPS, TIER_ROWS, type TierRow } from "../../tier-words.ts";
 import type { LoadedSnapshot } from "../../serve/load.ts";
 import { placeHtml, PLACE_WORDS, type PlanTerms } from "../plan-terms.ts";
 import { PAGES } from "../../uncounted-routes.ts";
 import { framed, type PageSource } from "./page-frame.ts";
 
-/** The lines of the table that the cards show, too. */
-const LIMITS = ["Contracts", "Freshness", "History of a contract", "Calls a month"];
+/** The cards also show these lines of the table. */
+const LIMITS: readonly TierRow["name"][] = ["contracts", "freshness", "history", "calls"];
 
 /**
  * The page with an operator's terms and the tiers of the served snapshot, if there is one. It needs no script; the
@@ -40,20 +40,20 @@ export function plansPage(terms: PlanTerms, served?: LoadedSnapshot["tiers"]): P
     TIER_NAMES.some((name) => html(tiers[name]) !== null)
       ? line(label, (name) => html(tiers[name]) ?? '<span class="none">\u2013</span>')
       : "";
-  const groups = TIER_GROUPS.map(([name, rows]) => {
-    const lines = rows.map((row) => {
-      const codes = row.addresses?.map((address) => `<code>${escaped(address)}</code>`) ?? [];
+  const groups = TIER_GROUPS.map((group) => {
+    const lines = TIER_ROWS.filter((row) => row.group === group).map((row) => {
+      const codes = row.addresses.map((address) => `<code>${escaped(address)}</code>`);
       const label = `${escaped(row.label)} <small>${codes.join(" ")}</small>`;
       return line(label, (tier) => offerHtml(textOf(row, tier)));
     });
-    return `<tbody><tr class="group"><th scope="rowgroup" colspan="4">${name}</th></tr>\n${lines.join("\n")}`;
+    return `<tbody><tr class="group"><th scope="rowgroup" colspan="${TIER_NAMES.length + 1}">${group}</th></tr>\n${lines.join("\n")}`;
   });
   const wayHtml = ({ terms: own, name }: Tier): string | null =>
     name === KEYLESS.name
       ? '<a href=".">See the prices</a>'
       : (placeHtml(own.get_url ?? terms.get_url, PLACE_WORDS.get_url) ??
         placeHtml(own.contact ?? terms.contact, "Ask for a key"));
-  const limits = TIER_ROWS.filter(({ label }) => LIMITS.includes(label));
+  const limits = TIER_ROWS.filter(({ name }) => LIMITS.includes(name));
   const cards = Object.values(tiers).map((tier) =>
     filled(siteFile("plan.html"), {
       name: tier.name,

@@ -8,7 +8,7 @@ import { KEY_TIER_NAMES, TIERS } from "../../../market/tier.ts";
 import { SIGNED_MESSAGE } from "../../../snapshot/log/sign.ts";
 import { filled, siteFile } from "../../../site/site-files.ts";
 import { escaped } from "../../../site/text.js";
-import { delayText, historyText, tableByTier, tierTable } from "../../docs/tier-words.ts";
+import { delayText, historyText, tableByTier, tierTable } from "../../tier-words.ts";
 import { PAGES } from "../../uncounted-routes.ts";
 import { exampleOf, shown } from "./answers.ts";
 import { ORIGIN, rendered } from "./markdown.ts";

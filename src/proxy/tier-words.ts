@@ -1,15 +1,33 @@
-/** The table of tiers in words: for the pages, the OpenAPI document and the README. */
-import { FREE_SLICE_SIZE, TIER_NAMES, TIERS, type Tier } from "../../market/tier.ts";
-import { SESSIONS_PER_DAY } from "../../market/session.ts";
-import { counted, grouped } from "../../site/text.js";
+/** The table of tiers in words: for the page of plans, the OpenAPI document and docs/reference. */
+import { FREE_SLICE_SIZE, TIER_NAMES, TIERS, type Tier } from "../market/tier.ts";
+import { SESSIONS_PER_DAY } from "../market/session.ts";
+import { counted, grouped } from "../site/text.js";
+import { VINTAGE } from "./parameters.ts";
+import { API, DATA_ROUTES, SUMS_ROUTE, type DataRoute, type PlanRow } from "./routes.ts";
 
-/** A line of the table; the texts are plain. */
-export interface TierRow {
+/** The groups of the table, in their order. */
+export const TIER_GROUPS = [
+  "What you see",
+  "History and files",
+  "Calls and keys",
+  "Terms",
+] as const;
+
+/** What a line says; the texts are plain. */
+interface Line {
+  readonly group: (typeof TIER_GROUPS)[number];
   readonly label: string;
-  /** What it is about in addresses: paths below `/api/public/v1`, or parameters. */
-  readonly addresses?: readonly string[];
   /** `contracts`: how many a snapshot has for the tier, if it is known. */
   readonly text: (tier: Tier, contracts?: number) => string;
+}
+
+/** The lines by name. Those of routes have the names that the routes give. */
+type LineName = PlanRow | "freshness" | "baskets" | "calls" | "vintages" | "keys" | "use";
+
+/** A line with the addresses that it is about: paths below `/api/public/v1`, or parameters. */
+export interface TierRow extends Line {
+  readonly name: LineName;
+  readonly addresses: readonly string[];
 }
 
 /** `1 session (12 hours) behind` or `live session`. */
@@ -38,74 +56,89 @@ const formatsText = (formats: readonly (keyof typeof FORMATS)[]): string =>
 
 const yes = (is: boolean): string => (is ? "yes" : "no");
 
-const SEEN: readonly TierRow[] = [
-  {
+const LINES: Readonly<Record<LineName, Line>> = {
+  contracts: {
+    group: "What you see",
     label: "Contracts",
     text: ({ coverage }, contracts) =>
       coverage === "all"
         ? ["all", ...(contracts === undefined ? [] : [contracts])].join(" ")
         : String(contracts ?? FREE_SLICE_SIZE),
   },
-  { label: "Freshness", text: delayText },
-  { label: "History of a contract", addresses: ["/prices/{id}"], text: historyText },
-  {
+  freshness: { group: "What you see", label: "Freshness", text: delayText },
+  history: { group: "What you see", label: "History of a contract", text: historyText },
+  closes: {
+    group: "What you see",
     label: "Last 90 closes of each contract",
-    addresses: ["/sparklines"],
     text: ({ history }) => yes(history !== null),
   },
-  {
+  indices: {
+    group: "What you see",
     label: "Indices with their series",
-    addresses: ["/index", "/indices", "/indices.csv"],
     text: ({ index }) => yes(index),
   },
-  {
+  baskets: {
+    group: "What you see",
     label: "Custom baskets, by weights or quantities",
-    addresses: ["/index?ids="],
     text: ({ baskets }) => yes(baskets),
   },
-];
-const CALLS: TierRow = { label: "Calls a month", text: callsText };
-const FILES: readonly TierRow[] = [
-  {
+  calls: { group: "Calls and keys", label: "Calls a month", text: callsText },
+  exports: {
+    group: "History and files",
     label: "Exports of the board",
-    addresses: ["/export.csv", "/export.xlsx"],
     text: ({ exports }) => formatsText(exports),
   },
-  {
+  histories: {
+    group: "History and files",
     label: "All histories and levels in a file",
-    addresses: ["/history.csv", "/levels.csv", "/history.parquet"],
     text: ({ historyFiles }) => formatsText(historyFiles),
   },
-  {
+  vintages: {
+    group: "History and files",
     label: "All of this as it was published then",
-    addresses: ["?publication=", "?as_of="],
     text: historyText,
   },
-  { label: "Corrections of all contracts", addresses: ["/corrections"], text: historyText },
-  {
+  corrections: {
+    group: "History and files",
+    label: "Corrections of all contracts",
+    text: historyText,
+  },
+  sums: {
+    group: "History and files",
     label: "SHA-256 of each file, for one call",
-    addresses: ["/sums"],
     text: (tier) => (tier.history === null ? "newest publication" : historyText(tier)),
   },
-];
-const KEYS: TierRow = {
-  label: "API keys of an account",
-  text: ({ keysPerAccount }) => (keysPerAccount === 0 ? "none" : String(keysPerAccount)),
+  keys: {
+    group: "Calls and keys",
+    label: "API keys of an account",
+    text: ({ keysPerAccount }) => (keysPerAccount === 0 ? "none" : String(keysPerAccount)),
+  },
+  use: { group: "Terms", label: "Use and redistribution", text: ({ use }) => use.toLowerCase() },
 };
-const USE: TierRow = { label: "Use and redistribution", text: ({ use }) => use.toLowerCase() };
 
-export const TIER_ROWS: readonly TierRow[] = [...SEEN, CALLS, ...FILES, KEYS, USE];
-/** The same lines by what they are about. */
-export const TIER_GROUPS: readonly (readonly [name: string, rows: readonly TierRow[]])[] = [
-  ["What you see", SEEN],
-  ["History and files", FILES],
-  ["Calls and keys", [CALLS, KEYS]],
-  ["Terms", [USE]],
-];
+const ROUTES: readonly DataRoute[] = [...Object.values(DATA_ROUTES), SUMS_ROUTE];
+
+/** They follow from the routes, so that no route is missing. */
+function addressesOf(name: LineName): readonly string[] {
+  if (name === "vintages") return VINTAGE.map((parameter) => `?${parameter.name}=`);
+  const routes = ROUTES.map((route) => ({ ...route, below: route.path.slice(API.length) }));
+  if (name === "baskets") {
+    return routes.flatMap(({ below, computedBy = [] }) =>
+      computedBy.slice(0, 1).map((parameter) => `${below}?${parameter.name}=`),
+    );
+  }
+  return routes.filter(({ planRow }) => planRow === name).map(({ below }) => below);
+}
+
+export const TIER_ROWS: readonly TierRow[] = (Object.keys(LINES) as LineName[]).map((name) => ({
+  name,
+  ...LINES[name],
+  addresses: addressesOf(name),
+}));
 
 export const tierTable = (): string =>
   tableByTier(
-    TIER_ROWS.map(({ label, addresses = [], text }) => [
+    TIER_ROWS.map(({ label, addresses, text }) => [
       [label, ...addresses.map((address) => `\`${address}\``)].join(", "),
       text,
     ]),
