@@ -24,14 +24,9 @@ import { LogReader } from "./serve/log-reader.ts";
 import { perSecond } from "./ops/per-second.ts";
 import { startMetricsServer } from "./http/metrics-server.ts";
 import { ProxyMetrics } from "./ops/metrics.ts";
-import { withOrigin } from "./answers/pages/answers.ts";
-import { basketPage, indicesPage } from "./answers/pages/index-pages.ts";
-import { referencePages } from "./answers/pages/reference.ts";
-import { textPages } from "./answers/pages/texts.ts";
 import { robots } from "./answers/pages/crawlers.ts";
 import { livePages } from "./answers/pages/live-pages.ts";
 import { assets, fixedPages, type Service } from "./answers/pages/page-frame.ts";
-import { USUAL_TERMS } from "./answers/plan-terms.ts";
 import { answerRefusedRequests } from "./http/refused-request.ts";
 
 /** What a proxy serves, to whom, and where. */
@@ -117,17 +112,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     // Nothing waits from here to the listeners: no connection arrives before they are there.
     const origin = options.publicUrl ?? url;
     const pages = fixedPages([...assets(), robots(origin)], clock.now());
-    const written = [
-      ...referencePages(options.publicUrl ?? "/", origin),
-      indicesPage(),
-      basketPage(origin, options.plans ?? USUAL_TERMS),
-      ...textPages(origin),
-    ];
-    const documents = written.map((document) => ({
-      ...document,
-      body: withOrigin(document.body, options.publicUrl ?? ""),
-    }));
-    const figures = livePages({ ...options, live, origin, documents });
+    const figures = livePages({ ...options, live, origin });
     const app = createApp({
       ...options,
       live,

@@ -9,7 +9,7 @@ import { anchorsOf, FOLLOWED, MADE, PAGES, ROOT, textOf, withoutCode } from "./d
 const BY = ["root", "docker", "npm"];
 
 /** test/guide follows the links of the texts that the proxy serves. */
-const LINKING = [...PAGES, ...MADE].filter((page) => !page.startsWith("src/site/"));
+const LINKING = [...PAGES, ...MADE].filter((page) => !page.startsWith("src/"));
 
 test.each(LINKING)("%s: every link leads to a file and a heading", (page) => {
   const links = [...withoutCode(textOf(page)).matchAll(/\]\(([^)\s]+)\)/g)];

@@ -25,9 +25,9 @@ const all = execFileSync("git", ["ls-files", "*.md"], { cwd: ROOT, encoding: "ut
   .split("\n")
   .filter((page) => !/^(?:test\/golden|test\/released|snapshots\/example)\//.test(page));
 
-const isMade = (page: string): boolean => page.startsWith("docs/reference/");
+const isMade = (page: string): boolean => /^(?:docs\/reference|src\/site\/documents)\//.test(page);
 
-/** The pages that write-reference.ts makes. */
+/** The pages that write-reference.ts and write-documents.ts make. */
 export const MADE = all.filter(isMade);
 
 /** The pages that people write. */
@@ -56,6 +56,6 @@ export const FOLLOWED = [
   // signed-log.test.ts follows this one.
   "snapshots/README.md",
   // test/guide follows these.
-  "src/site/guide.md",
-  "src/site/methodology.md",
+  "src/docs/guide-text.md",
+  "src/docs/methodology-text.md",
 ];

@@ -15,7 +15,7 @@ const REQUESTS: readonly (readonly [path: string, tier: Example["tier"]])[] = [
   [`${API}/index?ids=ddr5-16gb,tlc-1tb,n3-wafer&quantities=64,2,0.02`, "pro"],
   [`${API}/index?ids=ddr5-16gb,tlc-1tb&quantities=64,2`, "pro"],
   [`${API}/indices`, "starter"],
-  [`${API}/indices/dram`, "starter"],
+  [`${API}/indices/composite`, "starter"],
   [`${API}/export.csv`, "pro"],
   [`${API}/history.csv`, "pro"],
   [`${API}/history.csv?ids=ddr5-16gb,tlc-1tb&last=2`, "pro"],

@@ -1,17 +1,14 @@
-/** The texts of src/site as the proxy serves them, and the blocks of code in them. */
+/** The documents of src/site as a proxy sends them that serves the recorded market, and their blocks of code. */
+import { slotValues } from "../../src/proxy/answers/pages/document-pages.ts";
+import { fillSlots } from "../../src/proxy/document-slots.ts";
 import { siteFile } from "../../src/site/site-files.ts";
-import { USUAL_LIMITS } from "../../src/feed/finding.ts";
-import { withSlots } from "../../src/proxy/answers/pages/texts.ts";
 import { blocksOf, type Block } from "../docs/blocks.ts";
 
 export const ORIGIN = "https://prices.example";
 
-/** The Markdown with all slots filled. `origin` is the service's address in its commands. */
+/** A file below src/site with all slots filled. `origin` is the service's address in its commands. */
 export const textOf = (file: string, origin = ORIGIN): string =>
-  withSlots(siteFile(file), { graceMs: 3_600_000, limits: USUAL_LIMITS }).replaceAll(
-    "{{origin}}",
-    origin,
-  );
+  fillSlots(siteFile(file), slotValues({ origin, graceMs: 3_600_000 }, null));
 
 /** What stands under a heading, up to the next one of the same or a higher level. */
 export function under(markdown: string, heading: string): string {

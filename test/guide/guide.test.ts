@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import examples from "../../src/proxy/docs/examples.json" with { type: "json" };
+import examples from "../../src/docs/examples.json" with { type: "json" };
 import { PROBLEMS } from "../../src/proxy/problems.ts";
 import { withDuckDb } from "../../tools/client/sql.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
@@ -14,7 +14,7 @@ import { run } from "./programs.ts";
 import type { Example } from "./example-service.ts";
 import { programsUnder, textOf, under } from "./guide-texts.ts";
 
-const GUIDE = textOf("guide.md");
+const GUIDE = textOf("documents/guide.md");
 /** Debian installs pandas for this one. */
 const PYTHON = "/usr/bin/python3";
 

@@ -4,12 +4,12 @@ import { GATE_NAMES } from "../../src/feed/gates.ts";
 import { equalWeighted } from "../../src/market/composite.ts";
 import { microsOf } from "../../src/market/decimal.ts";
 import { BOARD_BASES } from "../../src/market/series.ts";
-import examples from "../../src/proxy/docs/examples.json" with { type: "json" };
+import examples from "../../src/docs/examples.json" with { type: "json" };
 import { MemoryStore } from "../store/memory-store.ts";
 import { catalogOf, headJson, lines, mustPublish } from "../cli/small-market.ts";
 import { rowsOf, textOf, under } from "./guide-texts.ts";
 
-const TEXT = textOf("methodology.md");
+const TEXT = textOf("documents/methodology.md");
 /** Its prose and its answers, without the ends of lines. */
 const WORDS = TEXT.replaceAll(/\s+/g, " ");
 

@@ -1,6 +1,10 @@
-/** The requests that the documents show name contracts of the market that is served, and run. */
+/**
+ * The requests that the documents show name contracts of the market that is served, and run. The answers are those of
+ * the recorded market, and say so.
+ */
 import { createHash, createPublicKey, verify } from "node:crypto";
 import { expect, test } from "vitest";
+import examples from "../../src/docs/examples.json" with { type: "json" };
 import { renderEntry } from "../../src/snapshot/log/entry.ts";
 import { signedEntry } from "../../src/snapshot/log/sign.ts";
 import { MemoryStore } from "../store/memory-store.ts";
@@ -12,19 +16,37 @@ import { textOf, under } from "./guide-texts.ts";
 
 const RECORDED = /\b(?:ddr5-16gb|tlc-1tb|n3-wafer)\b/;
 
+const textAt = async (proxy: TestProxy, path: string): Promise<string> =>
+  (await proxy.get(path)).text;
+
 /** The data requests that guide, llms.txt, basket page, reference and OpenAPI document show with a 200. */
 async function shown(proxy: TestProxy): Promise<string[]> {
   const [guide, summary, basket, reference, document] = await Promise.all(
-    ["/guide.md", "/llms.txt", "/basket", "/docs", "/openapi.json"].map((path) => proxy.get(path)),
+    ["/guide.md", "/llms.txt", "/basket", "/docs", "/openapi.json"].map((path) =>
+      textAt(proxy, path),
+    ),
   );
-  const inTexts = [guide, summary].flatMap((answer) => [
-    ...(answer?.text ?? "").matchAll(/^`GET (\/api\S+)` .*: 200/gm),
-  ]);
-  const inDocument = (document?.text ?? "").matchAll(/"summary": "GET (\/api\S+), /g);
-  const inReference = (reference?.text ?? "").matchAll(/data-path="(\/api[^"]+)"/g);
-  const priced = /data-query="([^"]+)"/.exec(basket?.text ?? "")?.[1]?.replaceAll("&amp;", "&");
+  const inTexts = `${guide}\n${summary}`.matchAll(/^`GET (\/api\S+)` .*: 200/gm);
+  const inReference = (reference ?? "").matchAll(/data-path="(\/api[^"]+)"/g);
+  const inDocument = exampleNames(document ?? "").matchAll(/^GET (\/api\S+), /gm);
+  const priced = /data-query="([^"]+)"/.exec(basket ?? "")?.[1]?.replaceAll("&amp;", "&");
   const requests = [...inTexts, ...inReference, ...inDocument].map(([, request = ""]) => request);
   return [...new Set([...requests, `/api/public/v1/index?${priced}`])];
+}
+
+interface Operation {
+  readonly responses: {
+    readonly 200: { readonly content: Readonly<Record<string, { readonly examples?: object }>> };
+  };
+}
+
+/** The names of the examples of 200s in an OpenAPI document, one a line. */
+function exampleNames(document: string): string {
+  const { paths } = JSON.parse(document) as { readonly paths: Record<string, { get: Operation }> };
+  return Object.values(paths)
+    .flatMap(({ get }) => Object.values(get.responses[200].content))
+    .flatMap(({ examples = {} }) => Object.keys(examples))
+    .join("\n");
 }
 
 /** Those of the shown requests that name a contract or an index, with the status of each. */
@@ -65,19 +87,29 @@ test("all requests run in a market of many contracts, and name none of another",
   ]);
   const answers = await asked(proxy);
   const refused = new Set([400, 404]);
-  const named = answers.filter(([request]) => !request.includes("ddr6"));
-  expect(named.map(([request]) => request)).toEqual(
+  expect(answers.map(([request]) => request)).toEqual(
     expect.arrayContaining([
       "/api/public/v1/prices/m-1",
-      "/api/public/v1/index?ids=m-1,m-2&weights=60,40",
-      "/api/public/v1/index?ids=m-1,m-2&quantities=64,2",
-      "/api/public/v1/index?ids=m-1,m-2,s-1&quantities=64,2,0.02",
+      "/api/public/v1/index?ids=m-1,s-1&weights=60,40",
+      "/api/public/v1/index?ids=m-1,s-1&quantities=64,2",
+      "/api/public/v1/index?ids=m-1,s-1,m-2&quantities=64,2,0.02",
     ]),
   );
-  expect(named.filter(([, status]) => refused.has(status))).toEqual([]);
-  for (const path of ["/guide", "/guide.md", "/llms.txt", "/basket", "/docs", "/openapi.json"]) {
-    expect((await proxy.get(path)).text.match(RECORDED), path).toBeNull();
+  expect(answers.filter(([, status]) => refused.has(status))).toEqual([]);
+  const answer = /^`GET \/[^`]+` .*\n\n```[^]*?^```$/gm;
+  for (const path of ["/guide.md", "/llms.txt"]) {
+    expect((await textAt(proxy, path)).replaceAll(answer, "").match(RECORDED), path).toBeNull();
   }
+  const reference = (await textAt(proxy, "/docs")).replaceAll(
+    /<div class="answer">[^]*?<\/div>/g,
+    "",
+  );
+  expect(reference.match(RECORDED)).toBeNull();
+  const basket = (await textAt(proxy, "/basket")).replace(
+    /<section id="example"[^]*?<\/section>/,
+    "",
+  );
+  expect(basket.match(RECORDED)).toBeNull();
   await proxy.close();
 });
 
@@ -88,6 +120,27 @@ test("with one contract its own requests run, and the others stay those of the e
   expect(answers.find(([request]) => request.includes("weights=60,40"))?.[0]).toBe(
     "/api/public/v1/index?ids=only,tlc-1tb&weights=60,40",
   );
+  await proxy.close();
+});
+
+test("recorded answers stay as they are, and every document says of which market they are", async () => {
+  const proxy = await marketOf(["m-1", "m-2"]);
+  const documents = ["/guide.md", "/guide", "/llms.txt", "/docs", "/openapi.json", "/basket"];
+  for (const path of [...documents, "/indices", "/methodology", "/methodology.md"]) {
+    const text = (await textAt(proxy, path)).replaceAll(/\s+/g, " ");
+    expect(text, path).toMatch(/[Rr]ecorded from (?:a|this) small example market/);
+    expect(text.match(path === "/indices" ? /DRAM/ : RECORDED), path).not.toBeNull();
+  }
+  const recorded = examples.find(
+    ({ request }) => request === "GET /api/public/v1/prices/ddr5-16gb",
+  );
+  const { paths } = JSON.parse(await textAt(proxy, "/openapi.json"));
+  const answers = paths["/api/public/v1/prices/{id}"].get.responses[200].content;
+  expect(answers["application/json"].examples["GET /api/public/v1/prices/m-1, pro"]).toEqual({
+    summary: "GET /api/public/v1/prices/m-1, pro",
+    description: "Recorded from a small example market.",
+    value: JSON.parse(recorded?.body ?? ""),
+  });
   await proxy.close();
 });
 
@@ -106,7 +159,7 @@ test("before anything is published the documents name the market of the examples
 });
 
 test("the guide gives the form of the message that a signature is of", () => {
-  const proof = under(textOf("guide.md"), "Proof").replaceAll("\n", " ");
+  const proof = under(textOf("documents/guide.md"), "Proof").replaceAll("\n", " ");
   const line =
     /over the line `([^`]+)`, with its line feed, and the 32 bytes of the SHA-256 of the entry's bytes without this member/;
   const entry = publishOf(1, "2026-11-21T00Z");

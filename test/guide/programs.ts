@@ -11,7 +11,7 @@ import { programsUnder, textOf } from "./guide-texts.ts";
 
 /** The first program under the heading of the page. It asks `origin`, and reads its key from KEY. */
 export function programUnder(heading: string, origin?: string, page = "guide.md"): string {
-  const [program] = programsUnder(textOf(page, origin), heading);
+  const [program] = programsUnder(textOf(`documents/${page}`, origin), heading);
   if (program === undefined) throw new Error(`no program under ${heading}`);
   return program.text;
 }

@@ -2,5 +2,5 @@
 import { writeFileSync } from "node:fs";
 import { askAll } from "./asked-answers.ts";
 
-const FILE = new URL("../../src/proxy/docs/examples.json", import.meta.url);
+const FILE = new URL("../../src/docs/examples.json", import.meta.url);
 writeFileSync(FILE, `${JSON.stringify(await askAll(), null, 2)}\n`);

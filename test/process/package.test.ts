@@ -62,7 +62,7 @@ const release = (name: string): Promise<unknown> => {
 const chipboard = (line: string): Promise<string> =>
   outputOf(line.split(" "), { cwd: folder, script: bin });
 
-/** The guide and the methodology lie beside the compiled program. */
+/** The texts of src/docs are in the package as documents. */
 const isPacked = (page: string): boolean => !page.startsWith("src/");
 
 test("has the compiled files and the documentation, and no sources or tests", () => {
@@ -72,13 +72,16 @@ test("has the compiled files and the documentation, and no sources or tests", ()
   expect(files).toEqual(
     expect.arrayContaining(templates.map((name) => `dist/src/commands/init/${name}`)),
   );
-  const site = readdirSync(join(ROOT, "src/site")).filter((name) => !/\.(?:ts|json)$/.test(name));
+  const site = readdirSync(join(ROOT, "src/site"), { recursive: true, encoding: "utf8" }).filter(
+    (name) => name !== "documents" && !/^[\w-]+\.(?:ts|json)$/.test(name),
+  );
   expect(files).toEqual(expect.arrayContaining(site.map((name) => `dist/src/site/${name}`)));
   const others = files.filter(
     (path) =>
-      !/^dist\/(?:src|bin)\/[\w/-]+\.(?:js|json|csv)$/.test(path) &&
+      !/^dist\/(?:src\/(?!docs\/)|bin\/)[\w/-]+\.(?:js|json|csv)$/.test(path) &&
       !/^dist\/src\/commands\/init\/[\w.]+$/.test(path) &&
-      !/^dist\/src\/site\/[\w-]+\.(?:css|html|ico|md|png|py|svg|txt)$/.test(path) &&
+      !/^dist\/src\/site\/[\w-]+\.(?:css|html|ico|png|py|svg)$/.test(path) &&
+      !/^dist\/src\/site\/documents\/[\w-]+\.(?:html|json|md|txt)$/.test(path) &&
       !/^docs\/(?:explain|operate|reference)\/[\w-]+\.md$/.test(path),
   );
   expect(others.toSorted()).toEqual([
@@ -112,7 +115,6 @@ test("has the compiled files and the documentation, and no sources or tests", ()
     "deploy/publish.yml",
     "deploy/run",
     "deploy/watched",
-    "dist/CHANGELOG.md",
     "dist/package.json",
     "docs/README.md",
     "docs/board.png",

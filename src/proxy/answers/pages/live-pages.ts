@@ -1,10 +1,9 @@
 /**
- * The pages with figures of the free tier, the methodology with the limits in force, and the documents
- * with examples. Each is made once for a snapshot and a number of overdue sessions, not per request.
+ * The pages with figures of the free tier, and the documents, whose slots the served snapshot fills. Each is
+ * made once for a snapshot and a number of overdue sessions, not per request.
  */
 import { madeOnce } from "../../../lib/caches.ts";
 import { NO_QUEUE } from "../../../lib/turns.ts";
-import { limitsOf, USUAL_LIMITS } from "../../../feed/finding.ts";
 import { FILES } from "../../../store/paths.ts";
 import { boardTable, coverageLine, sessionLine, type Board } from "../../../site/board.js";
 import { filled, siteFile } from "../../../site/site-files.ts";
@@ -22,24 +21,18 @@ import { cacheControl, overdueSessions } from "../../serve/freshness.ts";
 import type { LoadedSnapshot } from "../../serve/load.ts";
 import { idIn } from "../../routes.ts";
 import { PAGES } from "../../uncounted-routes.ts";
-import { withNames } from "./answers.ts";
 import { contractPage, lockedPage } from "./contract-page.ts";
 import { datasetOf, sitemap } from "./crawlers.ts";
+import { documentPages, filledDocument, slotValues, type Settings } from "./document-pages.ts";
 import { asSent, framed, pageForms, type PageSource, type Service } from "./page-frame.ts";
 import { plansPage } from "./plans-page.ts";
-import { methodology, type Settings } from "./texts.ts";
 
 export interface LivePagesOptions
-  extends Pick<Settings, "graceMs">, Pick<DataSources, "live" | "pollMs">, Service {
-  /** The address of the service, which commands name. */
-  readonly origin: string;
-  /** Pages and files with recorded answers in them. */
-  readonly documents: readonly PageSource[];
-}
+  extends Settings, Pick<DataSources, "live" | "pollMs">, Pick<Service, "plans"> {}
 
 /** The answers by address. All but those of contracts answer also while nothing is served. */
 export function livePages(options: LivePagesOptions) {
-  const { live, pollMs, origin, documents, graceMs, plans = USUAL_TERMS } = options;
+  const { live, pollMs, origin, plans = USUAL_TERMS } = options;
   const pages = madeOnce<Forms>(PAGES_KEPT);
   // Kept apart: whoever asks for many contracts must not have all other pages made again and again.
   const contractPages = madeOnce<Forms>(PAGES_KEPT);
@@ -49,19 +42,10 @@ export function livePages(options: LivePagesOptions) {
   );
   makers.set(PAGES.plans.path, async (snapshot) => plansPage(plans, snapshot?.tiers));
   makers.set(PAGES.sitemap.path, async (snapshot) => sitemap(origin, snapshot));
-  for (const { path } of [PAGES.methodology, PAGES.methodologyMarkdown]) {
-    makers.set(path, async (snapshot) =>
-      methodology(path, origin, {
-        graceMs,
-        limits: snapshot ? limitsOf(snapshot.options) : USUAL_LIMITS,
-      }),
+  for (const document of documentPages(plans)) {
+    makers.set(document.path, async (snapshot) =>
+      filledDocument(document, slotValues(options, snapshot)),
     );
-  }
-  for (const { body, ...document } of documents) {
-    makers.set(document.path, async (snapshot) => ({
-      ...document,
-      body: withNames(body, snapshot?.free ?? []),
-    }));
   }
   const answers = new Map<string, (asked: Asked) => Promise<Outcome>>();
   for (const [path, make] of makers) answers.set(path, (asked) => found(asked, path, make, pages));

@@ -2,40 +2,27 @@
  * The reference of the interface, `/docs`: each operation with its parameters, fields and errors, a request in
  * three languages and a recorded answer; the table of errors. Made from what the OpenAPI document is made from.
  */
-import { filled, siteFile } from "../../../site/site-files.ts";
-import { counted, escaped } from "../../../site/text.js";
-import { JSON_TYPE } from "../../../store/media-types.ts";
-import { componentSchemas, recordedAt } from "../../docs/openapi-components.ts";
-import { aboutOf, documented, problemsOf } from "../../docs/openapi-operations.ts";
-import { openApiDocument, TAGS } from "../../docs/openapi.ts";
-import { PROBLEMS, type Problem } from "../../problems.ts";
-import { API, takenBy, type Route } from "../../routes.ts";
-import { PAGES, UNCOUNTED_ROUTES } from "../../uncounted-routes.ts";
-import { readable, toWhom } from "./answers.ts";
-import { ORIGIN } from "./markdown.ts";
-import { framed, type PageSource } from "./page-frame.ts";
+import { slotOf } from "../proxy/document-slots.ts";
+import { PROBLEMS, type Problem } from "../proxy/problems.ts";
+import { API, takenBy, type Route } from "../proxy/routes.ts";
+import { filled, siteFile } from "../site/site-files.ts";
+import { counted, escaped } from "../site/text.js";
+import { componentSchemas, recordedAt } from "./openapi-components.ts";
+import { aboutOf, documented, problemsOf } from "./openapi-operations.ts";
+import { TAGS } from "./openapi.ts";
+import { readable, RECORDED_FROM, runnable, toWhom } from "./recorded-answers.ts";
+import { sourceText } from "./source-texts.ts";
 
-/**
- * The OpenAPI document and the page. `server` is the address of the service in the document, `origin` the one in
- * requests, without a slash at its end.
- */
-export function referencePages(server: string, origin: string): PageSource[] {
-  const main = filled(siteFile("reference.html"), {
+const ORIGIN = slotOf("origin");
+
+/** What stands in the frame of `/docs`. */
+export const referenceMain = (): string =>
+  filled(sourceText("reference.html"), {
     list: TAGS.map(listOf).join("\n"),
     base: ORIGIN + API,
     operations: TAGS.map(sectionOf).join("\n"),
     problems: Object.entries(PROBLEMS).map(problemRow).join("\n"),
   });
-  const page = framed({
-    path: PAGES.reference.path,
-    title: "API reference",
-    main: main.replaceAll(ORIGIN, () => escaped(origin)),
-    script: "reference.js",
-    styles: ["assets/reference.css"],
-  });
-  const document = Buffer.from(`${JSON.stringify(openApiDocument(server), null, 1)}\n`);
-  return [{ path: UNCOUNTED_ROUTES.openApi.path, mediaType: JSON_TYPE, body: document }, page];
-}
 
 type Tag = (typeof TAGS)[number];
 
@@ -136,13 +123,13 @@ const READABLE = { listMax: 1, head: 1, tail: 0, lineMax: 52 };
 /** The request of the recorded answer, with that answer. A script makes it one that runs. */
 function requestHtml({ path, body, isKeyed, ...route }: Route): string {
   const example = recordedAt(path)[0];
-  const sent = example?.request.slice("GET ".length) ?? path;
+  const sent = example === undefined ? path : runnable(example.request.slice("GET ".length));
   const slots = { url: escaped(ORIGIN + sent) };
   const file = path.slice(path.lastIndexOf("/") + 1);
   const form = !isKeyed ? "open" : "json" in body ? "json" : "text" in body ? "text" : "file";
   const programs = siteFile(`request-${form}.html`);
   const shown = example && [
-    `<p class="note">Answer ${toWhom(example)}: 200</p>`,
+    `<p class="note">Answer ${toWhom(example)}: 200. ${RECORDED_FROM}</p>`,
     `<pre tabindex="0"><code>${escaped(readable(example.body, READABLE)[1])}</code></pre>`,
   ];
   const about = [

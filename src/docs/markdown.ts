@@ -3,10 +3,10 @@
  * that scroll by themselves, code that a script can give a button to copy it.
  */
 import { Marked, type Token, type Tokens } from "marked";
-import { escaped } from "../../../site/text.js";
+import { slotOf } from "../proxy/document-slots.ts";
+import { escaped } from "../site/text.js";
 
-/** Stands for the address of the service until that is known. */
-export const ORIGIN = "{{origin}}";
+const ORIGIN = slotOf("origin");
 
 /** A text in its parts, each HTML. */
 export interface Rendered {

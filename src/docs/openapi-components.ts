@@ -3,12 +3,12 @@
  * proxy gave (examples.json).
  */
 import { z } from "zod";
-import { contractRecord } from "../../render/payload-schemas.ts";
-import { PROBLEMS, type ProblemCode } from "../problems.ts";
-import { DATA_ROUTES } from "../routes.ts";
-import { problem } from "../answer-schemas.ts";
-import { UNCOUNTED_ROUTES } from "../uncounted-routes.ts";
-import examples from "./examples.json" with { type: "json" };
+import { contractRecord } from "../render/payload-schemas.ts";
+import { PROBLEMS, type ProblemCode } from "../proxy/problems.ts";
+import { DATA_ROUTES } from "../proxy/routes.ts";
+import { problem } from "../proxy/answer-schemas.ts";
+import { UNCOUNTED_ROUTES } from "../proxy/uncounted-routes.ts";
+import { EXAMPLES, RECORDED_FROM, runnable, type Example } from "./recorded-answers.ts";
 
 export type Json = { readonly [name: string]: unknown };
 
@@ -70,12 +70,9 @@ export function componentSchemas(): Json {
   );
 }
 
-/** A request that was sent, with what it got. */
-export type Example = (typeof examples)[number];
-
 export function recordedAt(path: string): Example[] {
   const target = new RegExp(`^GET ${path.replace("{id}", "[^/?]+")}(?:\\?|$)`);
-  return examples.filter(({ request, status }) => status === 200 && target.test(request));
+  return EXAMPLES.filter(({ request, status }) => status === 200 && target.test(request));
 }
 
 /** The member `examples` of the 200 at this path of the document, if one is recorded. */
@@ -95,20 +92,20 @@ export const componentExamples = (): Json => Object.fromEntries(REFUSALS);
 const membersOf = (members: readonly (readonly [name: string, example: Json])[]): Json =>
   members.length === 0 ? {} : { examples: Object.fromEntries(members) };
 
-const nameOf = ({ request, tier }: Example): string => `${request}, ${tier ?? "no key"}`;
+const nameOf = ({ request, tier, status }: Example): string =>
+  `${status === 200 ? runnable(request) : request}, ${tier ?? "no key"}`;
 
 const exampleOf = (example: Example): Json => ({
   summary: nameOf(example),
+  description: RECORDED_FROM,
   value: example.body.startsWith("{") ? JSON.parse(example.body) : example.body,
 });
 
 const refusalName = (code: string, status: number): string => `${code}-${status}`;
 
 const REFUSALS: ReadonlyMap<string, Json> = new Map(
-  examples
-    .filter(({ status }) => status >= 400)
-    .map((example) => [
-      refusalName(JSON.parse(example.body).code, example.status),
-      exampleOf(example),
-    ]),
+  EXAMPLES.filter(({ status }) => status >= 400).map((example) => [
+    refusalName(JSON.parse(example.body).code, example.status),
+    exampleOf(example),
+  ]),
 );

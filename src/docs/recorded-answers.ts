@@ -1,17 +1,37 @@
 /**
- * Recorded answers for the texts (examples.json, which a test compares with what the proxy answers), short
- * enough to read. They are those of a made-up market; its contracts get the names of contracts that are
- * served, so that requests run as they stand there.
+ * The answers that a proxy gave to a small example market (examples.json, which a test compares with what the proxy
+ * answers), short enough to read. Answers stay as they were recorded.
  */
-import type { Contract } from "../../../market/contract.ts";
-import { slugOf } from "../../../market/indices.ts";
-import type { Board } from "../../../site/board.js";
-import examples from "../../docs/examples.json" with { type: "json" };
-import type { Example } from "../../docs/openapi-components.ts";
+import { RECORDED_CONTRACTS, slotOf, type SlotName } from "../proxy/document-slots.ts";
+import recorded from "./examples.json" with { type: "json" };
+
+/** A request that was sent, with its answer. */
+export type Example = (typeof recorded)[number];
+
+/** The addresses in refusals begin as those of the service that sends the document. */
+const IN_REFUSALS = /(?<="(?:type|plans)":")\//g;
+
+export const EXAMPLES: readonly Example[] = recorded.map((example) => ({
+  ...example,
+  body:
+    example.status >= 400
+      ? example.body.replaceAll(IN_REFUSALS, `${slotOf("root")}/`)
+      : example.body,
+}));
+
+/** Says of which market a recorded answer is. */
+export const RECORDED_FROM = "Recorded from a small example market.";
+
+/** The request with slots in place of contracts, so that it runs in the served market. */
+export const runnable = (request: string): string =>
+  Object.entries(RECORDED_CONTRACTS).reduce(
+    (text, [name, id]) => text.replaceAll(id, slotOf(name as SlotName)),
+    request,
+  );
 
 /** The first recorded answer to the request that was one, or a refusal. Throws if none is recorded. */
 export function exampleOf(request: string, isRefusal = false): Example {
-  const found = examples.find(
+  const found = EXAMPLES.find(
     (example) => example.request === request && example.status >= 400 === isRefusal,
   );
   if (found === undefined) throw new Error(`No answer to ${request} is recorded`);
@@ -28,6 +48,8 @@ interface Cut {
   readonly members?: readonly string[];
   /** JSON that has more characters stands on several lines. */
   readonly lineMax?: number;
+  /** Whether the request names contracts of the served market, and not those of the answer. */
+  readonly isRunnable?: boolean;
 }
 
 /** Who got it, in words. */
@@ -39,7 +61,8 @@ export function shown(example: Example, cut: Cut): string {
   const { request, status } = example;
   const part = cut.members === undefined ? "" : ", in part";
   const [language, text] = readable(example.body, cut);
-  return `\`${request}\` ${toWhom(example)}: ${status}${part}\n\n\`\`\`${language}\n${text}\n\`\`\``;
+  const sent = cut.isRunnable === true ? runnable(request) : request;
+  return `\`${sent}\` ${toWhom(example)}: ${status}${part}\n\n\`\`\`${language}\n${text}\n\`\`\``;
 }
 
 /** A body as people read it. */
@@ -80,45 +103,4 @@ function shortened<T>(list: readonly T[], { listMax, head, tail }: Cut): readonl
   if (list.length <= listMax) return list;
   const left = list.length - head - tail;
   return [...list.slice(0, head), `… ${left} more`, ...list.slice(list.length - tail)];
-}
-
-/** Before the address of a refusal in JSON, also in JSON within HTML. */
-const IN_REFUSALS = /(?<=(?:"|&quot;)(?:type|plans)(?:"|&quot;): ?(?:"|&quot;))\/(?=docs#|plans)/g;
-
-/** A document whose examples of refusals have addresses below `origin`, as the service answers them. */
-export const withOrigin = (document: Buffer, origin: string): Buffer =>
-  Buffer.from(document.toString().replace(IN_REFUSALS, () => `${origin}/`));
-
-/** A name that CSV, JSON, HTML and Markdown take as it is. */
-const PLAIN = /^[\p{L}\p{N} .()/+-]+$/u;
-/** Names stand in values and addresses. In prose a space comes before them. */
-const BEFORE = String.raw`(?<=["=;,/>\n]|\\n)`;
-
-const { memory, semiconductor } = JSON.parse(exampleOf("GET /api/public/v1/prices").body) as Board;
-
-/**
- * A document whose examples name contracts of the free slice, of several segments if it has them. Those for
- * which the slice has none keep their made-up names.
- */
-export function withNames(document: Buffer, free: readonly Contract[]): Buffer {
-  const names = new Map<string, string>();
-  const isOther = ({ segment }: Contract): boolean => ![...names.values()].includes(segment);
-  const left = new Set(free.filter(({ delistedOn }) => delistedOn === null));
-  for (const row of [...memory, ...semiconductor]) {
-    const board = memory.includes(row) ? "memory" : "semiconductor";
-    const fitting = [...left].filter((contract) => contract.board === board);
-    const found = fitting.find(isOther) ?? fitting[0] ?? [...left][0];
-    if (found === undefined) break;
-    left.delete(found);
-    if (isOther(found)) {
-      names.set(row.segment, found.segment).set(slugOf(row.segment), slugOf(found.segment));
-    }
-    names.set(row.id, found.id).set(row.ticker, found.ticker);
-    names.set(row.name, found.name).set(row.unit, found.unit);
-  }
-  if (names.size === 0) return document;
-  const words = new RegExp(`${BEFORE}(?:${[...names.keys()].join("|")})(?![\\w-])`, "g");
-  const nameOf = (word: string): string => names.get(word) ?? word;
-  const named = (word: string): string => (PLAIN.test(nameOf(word)) ? nameOf(word) : word);
-  return Buffer.from(document.toString().replace(words, named));
 }

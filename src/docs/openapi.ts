@@ -2,10 +2,11 @@
  * The OpenAPI 3.1 document, made from what the proxy itself runs on: the schemas of the payloads,
  * the table of problems, the table of tiers and the routes.
  */
-import { PROGRAM } from "../../lib/version.ts";
+import { PROGRAM } from "../lib/version.ts";
+import { slotOf } from "../proxy/document-slots.ts";
 import { componentExamples, componentSchemas, HEADERS, type Json } from "./openapi-components.ts";
 import { paths } from "./openapi-operations.ts";
-import { tierTable } from "../tier-words.ts";
+import { tierTable } from "../proxy/tier-words.ts";
 
 /** The groups of operations. */
 export const TAGS = [
@@ -15,8 +16,8 @@ export const TAGS = [
   { name: "Service", description: "For operators and tools; never counted." },
 ];
 
-/** The whole document, to be written as JSON. `server` is the address of the service. */
-export function openApiDocument(server = "/"): Json {
+/** The whole document, to be written as JSON. The address of the service is a slot. */
+export function openApiDocument(): Json {
   return {
     openapi: "3.1.0",
     info: {
@@ -26,7 +27,7 @@ export function openApiDocument(server = "/"): Json {
       description: DESCRIPTION,
       license: { name: "The terms that the member license of each payload names" },
     },
-    servers: [{ url: server }],
+    servers: [{ url: slotOf("server") }],
     security: [{}, { bearer: [] }, { apiKey: [] }, { basic: [] }],
     tags: TAGS,
     paths: paths(),

@@ -1,0 +1,60 @@
+/**
+ * Guide, methodology and the summary for language models: our texts, whose slots get tables, programs and recorded
+ * answers. The slots that a service fills stay.
+ */
+import { KEY_TIER_NAMES, TIERS } from "../market/tier.ts";
+import { SLOT_NAMES } from "../proxy/document-slots.ts";
+import { delayText, historyText, tableByTier, tierTable } from "../proxy/tier-words.ts";
+import { filled } from "../site/site-files.ts";
+import { escaped } from "../site/text.js";
+import { SIGNED_MESSAGE } from "../snapshot/log/sign.ts";
+import { rendered } from "./markdown.ts";
+import { exampleOf, shown } from "./recorded-answers.ts";
+import { sourceText } from "./source-texts.ts";
+
+/** What stands in the frame of a page: the text, with a list of its sections. */
+export function proseMain(markdown: string): string {
+  const { title, ...parts } = rendered(markdown);
+  return filled(sourceText("prose.html"), { title: escaped(title), ...parts });
+}
+
+const SLOT = /\{\{([a-z0-9-]+)(?: ([^}]+))?\}\}/g;
+const READABLE = { listMax: 12, head: 2, tail: 2 };
+
+/**
+ * The text with tables, programs and answers in it. Where `isRunnable`, requests that were answered name contracts of
+ * the served market. Throws for a slot that nothing fills.
+ */
+export const withSlots = (text: string, isRunnable: boolean): string =>
+  text.replaceAll(SLOT, (slot, name: string, argument: string | undefined) => {
+    const isLeft = argument === undefined && SLOT_NAMES.some((known) => known === name);
+    const value = isLeft ? slot : MAKERS[name]?.(argument ?? "", isRunnable);
+    if (value === undefined) throw new Error(`Nothing fills the slot ${slot}`);
+    return value;
+  });
+
+/** Each makes Markdown from what stands after its name in the slot. */
+const MAKERS: Readonly<Record<string, (argument: string, isRunnable: boolean) => string>> = {
+  tiers: tierTable,
+  timeliness: () =>
+    tableByTier([
+      ["delay", delayText],
+      ["`delayed_sessions` while the publisher is punctual", (tier) => String(tier.delaySessions)],
+      ["depth of history, corrections and series", historyText],
+    ]),
+  depths: () => KEY_TIER_NAMES.map((name) => `${historyText(TIERS[name])} (${name})`).join(" or "),
+  "signed-message": () => SIGNED_MESSAGE,
+  /** A program of src/site. */
+  python: (file) => `\`\`\`python\n${sourceText(file)}\`\`\``,
+  /** The recorded answer to a request. */
+  answer: (request, isRunnable) => shown(exampleOf(request), { ...READABLE, isRunnable }),
+  refusal: (request) => shown(exampleOf(request, true), READABLE),
+  /** The same with one item of each list. */
+  shape: (request, isRunnable) =>
+    shown(exampleOf(request), { listMax: 1, head: 1, tail: 0, isRunnable }),
+  /** Some members of one: `GET /api/public/v1/index: level contributions`. */
+  part: (argument, isRunnable) => {
+    const [request = "", members = ""] = argument.split(": ");
+    return shown(exampleOf(request), { ...READABLE, members: members.split(" "), isRunnable });
+  },
+};

@@ -1,0 +1,100 @@
+/**
+ * The documents of src/site/documents, which `npm run regenerate` makes, as this service sends them: in the frame
+ * of its pages, with its address, its limits and contracts of its market.
+ */
+import { limitsOf, USUAL_LIMITS } from "../../../feed/finding.ts";
+import { FULLEST } from "../../../market/tier.ts";
+import { MICROS_PER_UNIT } from "../../../market/decimal.ts";
+import { HTML_TYPE } from "../../../store/media-types.ts";
+import { FILES } from "../../../store/paths.ts";
+import { siteFile } from "../../../site/site-files.ts";
+import { escaped } from "../../../site/text.js";
+import { fillSlots, RECORDED_CONTRACTS, type SlotValues } from "../../document-slots.ts";
+import type { LoadedSnapshot } from "../../serve/load.ts";
+import { PAGES, UNCOUNTED_ROUTES } from "../../uncounted-routes.ts";
+import type { PlanTerms } from "../plan-terms.ts";
+import { basketPage, indicesPage } from "./index-pages.ts";
+import { fileAt, framed, type PageSource } from "./page-frame.ts";
+
+const PROSE = { script: "prose.js", styles: ["assets/prose.css"] };
+
+const FRAMED = [
+  { path: PAGES.guide.path, title: "Guide", ...PROSE },
+  { path: PAGES.methodology.path, title: "Methodology", ...PROSE },
+  { path: PAGES.changelog.path, title: "Changelog", ...PROSE },
+  {
+    path: PAGES.reference.path,
+    title: "API reference",
+    script: "reference.js",
+    styles: ["assets/reference.css"],
+  },
+];
+/** These have no frame. */
+const PLAIN = [
+  PAGES.guideMarkdown,
+  PAGES.methodologyMarkdown,
+  PAGES.llms,
+  UNCOUNTED_ROUTES.openApi,
+];
+
+/** All documents, with their slots. `terms` tell prices. */
+export const documentPages = (terms: PlanTerms): PageSource[] => [
+  ...FRAMED.map((page) => framed({ ...page, main: siteFile(`documents${page.path}.html`) })),
+  ...PLAIN.map(({ path }) => fileAt(path, siteFile(`documents${path}`))),
+  fileAt(PAGES.client.path, siteFile("client.py")),
+  indicesPage(),
+  basketPage(terms),
+];
+
+export function filledDocument(document: PageSource, values: SlotValues): PageSource {
+  const coded = document.mediaType === HTML_TYPE ? escaped : String;
+  return { ...document, body: Buffer.from(fillSlots(document.body.toString(), values, coded)) };
+}
+
+/** What a service knows of itself. */
+export interface Settings {
+  /** The address that callers use: `publicUrl`, or that of the socket. */
+  readonly origin: string;
+  readonly publicUrl?: string | null;
+  /** How late a session may be before it is overdue. */
+  readonly graceMs: number;
+}
+
+const MINUTE_MS = 60_000;
+
+/** What stands in the slots while this snapshot is served; null: none is. */
+export function slotValues(
+  { origin, publicUrl = null, graceMs }: Settings,
+  snapshot: LoadedSnapshot | null,
+): SlotValues {
+  const limits = snapshot === null ? USUAL_LIMITS : limitsOf(snapshot.options);
+  const slots = Object.keys(RECORDED_CONTRACTS);
+  const served = exampleIds(snapshot).slice(0, slots.length);
+  return {
+    ...RECORDED_CONTRACTS,
+    ...Object.fromEntries(served.map((id, at) => [slots[at], id])),
+    origin,
+    root: publicUrl ?? "",
+    server: publicUrl ?? "/",
+    "max-move": percent(limits.maxMoveMicros),
+    "min-coverage": percent(limits.minCoverageMicros),
+    "max-unchanged": String(limits.maxUnchangedSessions),
+    "max-gap": String(limits.maxGapSessions),
+    "max-carry-days": String(limits.maxCarryDays),
+    "grace-minutes": String(graceMs / MINUTE_MS),
+  };
+}
+
+/** Contracts of the free slice that have a record: first one of each segment, then the others. */
+function exampleIds(snapshot: LoadedSnapshot | null): readonly string[] {
+  const open = (snapshot?.free ?? []).filter(
+    ({ id, delistedOn }) =>
+      delistedOn === null && snapshot?.files.has(FILES.contract(FULLEST.name, id)),
+  );
+  const firsts = open.filter(
+    ({ segment }, at) => open.findIndex((contract) => contract.segment === segment) === at,
+  );
+  return [...new Set([...firsts, ...open])].map(({ id }) => id);
+}
+
+const percent = (micros: number): string => String(micros / MICROS_PER_UNIT);
