@@ -151,7 +151,8 @@ describe("problems", () => {
 
   test("the examples in texts and in OpenAPI have these addresses, too", async () => {
     for (const path of ["/guide", "/guide.md", "/llms.txt", "/openapi.json"]) {
-      const text = await (await get(path)).text();
+      // Where long addresses may break is markup.
+      const text = (await (await get(path)).text()).replaceAll("<wbr>", "");
       expect([path, text.match(/(?:"|&quot;)\/(?:docs#|plans)/)]).toEqual([path, null]);
       expect(text).toContain(`${front.root}/docs#`);
     }
