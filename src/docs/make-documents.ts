@@ -6,7 +6,7 @@ import { referenceMain } from "./reference-page.ts";
 import { sourceText } from "./source-texts.ts";
 import { proseMain, withSlots } from "./texts.ts";
 
-/** The text of each document by its name. Those of pages are what stands in the frame. */
+/** The text of each document by its name. HTML goes into a page that the service frames. */
 export function makeDocuments(): Readonly<Record<string, string>> {
   const guide = withSlots(sourceText("guide-text.md"), true);
   const llms = withSlots(sourceText("llms-text.txt"), true);

@@ -8,7 +8,7 @@ import recorded from "./examples.json" with { type: "json" };
 /** A request that was sent, with its answer. */
 export type Example = (typeof recorded)[number];
 
-/** The addresses in refusals begin as those of the service that sends the document. */
+/** Addresses in refusals: the service that sends the document puts its own address before them. */
 const IN_REFUSALS = /(?<="(?:type|plans)":")\//g;
 
 export const EXAMPLES: readonly Example[] = recorded.map((example) => ({
@@ -48,11 +48,11 @@ interface Cut {
   readonly members?: readonly string[];
   /** JSON that has more characters stands on several lines. */
   readonly lineMax?: number;
-  /** Whether the request names contracts of the served market, and not those of the answer. */
+  /** Whether the request names contracts of the served market, instead of those in the answer. */
   readonly isRunnable?: boolean;
 }
 
-/** Who got it, in words. */
+/** The caller who got it, in words. */
 export const toWhom = ({ tier }: Example): string =>
   tier === null ? "without a key" : `with a key of the tier ${tier}`;
 

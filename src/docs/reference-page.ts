@@ -15,7 +15,7 @@ import { sourceText } from "./source-texts.ts";
 
 const ORIGIN = slotOf("origin");
 
-/** What stands in the frame of `/docs`. */
+/** The HTML for the frame of `/docs`. */
 export const referenceMain = (): string =>
   filled(sourceText("reference.html"), {
     list: TAGS.map(listOf).join("\n"),

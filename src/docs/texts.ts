@@ -12,7 +12,7 @@ import { rendered } from "./markdown.ts";
 import { exampleOf, shown } from "./recorded-answers.ts";
 import { sourceText } from "./source-texts.ts";
 
-/** What stands in the frame of a page: the text, with a list of its sections. */
+/** A text as HTML for the frame of a page, with a list of its sections. */
 export function proseMain(markdown: string): string {
   const { title, ...parts } = rendered(markdown);
   return filled(sourceText("prose.html"), { title: escaped(title), ...parts });

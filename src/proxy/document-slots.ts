@@ -1,4 +1,4 @@
-/** The slots of the documents that src/docs makes: what a service fills in before it sends them. */
+/** The slots of the documents that src/docs makes. A service fills them before it sends a document. */
 
 /** The contracts of the recorded answers. Requests name them while the served market has too few of its own. */
 export const RECORDED_CONTRACTS = {

@@ -13,7 +13,7 @@ export const TIER_GROUPS = [
   "Terms",
 ] as const;
 
-/** What a line says; the texts are plain. */
+/** The words of a line, as plain text. */
 interface Line {
   readonly group: (typeof TIER_GROUPS)[number];
   readonly label: string;

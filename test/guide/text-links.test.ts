@@ -98,6 +98,13 @@ describe("the address in commands", () => {
   });
 });
 
+test.each([...PAGES, "/docs", "/changelog"])("%s: frame and text have one title", async (path) => {
+  const html = await textAt(path);
+  const heading = /<h1>(.*?)<\/h1>/.exec(mainOf(html))?.[1] ?? "";
+  expect(heading).toMatch(/\w/);
+  expect(html).toContain(`<title>${heading} · chipboard</title>`);
+});
+
 test("the types are those of Markdown and of text", async () => {
   const types = await Promise.all(
     MARKDOWN.map(async (path) => (await proxy.get(path)).headers["content-type"]),

@@ -51,7 +51,7 @@ export function filledDocument(document: PageSource, values: SlotValues): PageSo
   return { ...document, body: Buffer.from(fillSlots(document.body.toString(), values, coded)) };
 }
 
-/** What a service knows of itself. */
+/** The settings of a service that its documents name. */
 export interface Settings {
   /** The address that callers use: `publicUrl`, or that of the socket. */
   readonly origin: string;
@@ -62,7 +62,7 @@ export interface Settings {
 
 const MINUTE_MS = 60_000;
 
-/** What stands in the slots while this snapshot is served; null: none is. */
+/** The values of the slots while this snapshot is served; null: none is. */
 export function slotValues(
   { origin, publicUrl = null, graceMs }: Settings,
   snapshot: LoadedSnapshot | null,
