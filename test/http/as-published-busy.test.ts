@@ -127,6 +127,27 @@ test("one account cannot hold all reads: another one is answered meanwhile", asy
   await Promise.all(asked);
 });
 
+test("a selection takes a place, whatever its size: an account's ninth is busy", async () => {
+  await serve();
+  const before = await used();
+  trouble = "slow";
+  const settled: Received[] = [];
+  const asked = Array.from({ length: PLACES + 1 }, async (_, at) => {
+    const path = `${API}/prices/dram-0?publication=${OLD}&last=${at + 1}`;
+    const answer = await proxy.get(path, { key: proxy.pro });
+    settled.push(answer);
+    return answer;
+  });
+  await eventually(() => settled.length > 0 && waiting.length > 0);
+  expect(settled.map(({ status, json }) => [status, json.code])).toEqual([[503, "busy"]]);
+  expect(await used()).toBe(before + PLACES);
+  await expectLive();
+  trouble = "none";
+  for (const go of waiting) go();
+  const statuses = (await Promise.all(asked)).map(({ status }) => status);
+  expect(statuses.toSorted()).toEqual([...Array.from({ length: PLACES }, () => 200), 503]);
+});
+
 test("callers who ask for the same file share one read", async () => {
   await serve();
   trouble = "slow";
