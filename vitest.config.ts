@@ -1,34 +1,48 @@
+import { globSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { configDefaults, defineConfig } from "vitest/config";
+import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-const testsIn = (...folders: readonly string[]): string[] =>
-  folders.map((folder) => `test/${folder}/**/*.test.ts`);
+const FILES = globSync("test/**/*.test.ts", { cwd: import.meta.dirname });
 
-/** Tests within one process, without a service. */
-const QUICK = testsIn("unit", "property", "golden", "desk", "cli", "site");
+/** A file that imports from test/services needs a service for one of its tests at least. */
+const needsService = (file: string): boolean =>
+  / from "(?:\.\.\/)+services\//.test(readFileSync(join(import.meta.dirname, file), "utf8"));
+
+/** Tests within one process. Files share it one after another, with its modules and its published market. */
+const QUICK = ["unit", "property", "golden", "desk", "cli", "site"];
 /** Tests of a proxy within their own process, and of what it serves. */
-const SERVED = testsIn("http", "pages", "report", "guide", "released");
+const SERVED = ["http", "pages", "report", "guide", "released"];
 /** Needs series of prices beside the repository. */
-const REPLAY = testsIn("replay");
-/** What only processes and services show. Each file has a process of its own. */
-const WHOLE = {
-  include: testsIn("**"),
-  exclude: [...configDefaults.exclude, ...QUICK, ...SERVED, ...REPLAY],
-};
+const REPLAY = ["replay"];
+
+/** The project of each file: exactly one. `npm test` and `npm run test:services` name all but `replay`. */
+function projectOf(file: string): string {
+  const folder = file.split("/")[1] as string;
+  if (REPLAY.includes(folder)) return "replay";
+  const isServed = SERVED.includes(folder);
+  if (needsService(file)) return isServed ? "browsers" : "services";
+  if (isServed) return "served";
+  return QUICK.includes(folder) ? "quick" : "whole";
+}
 
 /** Begins with the longest files, so that none of them runs alone at the end; keeps projects together. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const isLong = ({ moduleId }: TestSpecification): boolean =>
       /\/test\/(?:checks|deploy|docs|faults|process)\//.test(moduleId);
-    const order = ["whole", "served", "quick"];
+    const order = ["services", "browsers", "whole", "served", "quick"];
     const rankOf = (file: TestSpecification): number =>
       isLong(file) ? -1 : order.indexOf(file.project.name);
     return (await super.sort(files)).toSorted((a, b) => rankOf(a) - rankOf(b));
   }
 }
+
+const project = (name: string, isolate: boolean) => ({
+  extends: true as const,
+  test: { name, include: FILES.filter((file) => projectOf(file) === name), isolate },
+});
 
 export default defineConfig({
   test: {
@@ -43,11 +57,13 @@ export default defineConfig({
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules/.cache/node") },
     sequence: { sequencer: LongestFirst },
     projects: [
-      // Files of these share a process one after another, with its modules and its published market.
-      { extends: true, test: { name: "quick", include: QUICK, isolate: false } },
-      { extends: true, test: { name: "served", include: SERVED, isolate: false } },
-      { extends: true, test: { name: "whole", ...WHOLE } },
-      { extends: true, test: { name: "replay", include: REPLAY } },
+      project("quick", false),
+      project("served", false),
+      project("browsers", false),
+      // What only processes and services show. Each file has a process of its own.
+      project("whole", true),
+      project("services", true),
+      project("replay", true),
     ],
   },
 });

@@ -19,7 +19,7 @@ import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { createState } from "../../src/state/open.ts";
 import type { Ran } from "../program/program.ts";
-import { RedisServer } from "../contract/redis-server.ts";
+import { RedisServer } from "../services/redis-server.ts";
 import { testService } from "../services/services.ts";
 import {
   chipboard,

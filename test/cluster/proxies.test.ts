@@ -9,7 +9,7 @@ import type { Subject } from "../../src/state/driver.ts";
 import { createState, openGatekeeper } from "../../src/state/open.ts";
 import { createClock } from "../../src/lib/clock.ts";
 import { Forwarder } from "../contract/forwarder.ts";
-import { RedisServer } from "../contract/redis-server.ts";
+import { RedisServer } from "../services/redis-server.ts";
 import { testService } from "../services/services.ts";
 import { Callers } from "../../tools/faults/caller-load.ts";
 import type { Serving } from "../program/program.ts";

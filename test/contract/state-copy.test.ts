@@ -24,7 +24,7 @@ import { createKey, keyIdOf, keySha256 } from "../../src/state/api-keys.ts";
 import { createState, openGatekeeper, withDriver, withRegistry } from "../../src/state/open.ts";
 import { openRegistry } from "./open-registry.ts";
 import { chipboard } from "../program/program.ts";
-import { RedisServer } from "./redis-server.ts";
+import { RedisServer } from "../services/redis-server.ts";
 import { HOUR_MS, START } from "./state-under-test.ts";
 
 const ADDRESSES = ["203.0.113.7", "203.0.113.8", "2001:db8::"];

@@ -17,7 +17,7 @@ import type { Gatekeeper } from "../../src/state/gatekeeper.ts";
 import { InputError, UnreachableError } from "../../src/lib/errors.ts";
 import { createKey } from "../../src/state/api-keys.ts";
 import { Forwarder } from "./forwarder.ts";
-import { RedisServer } from "./redis-server.ts";
+import { RedisServer } from "../services/redis-server.ts";
 import { codeOf } from "./state-under-test.ts";
 import { stateContract } from "./state.contract.ts";
 

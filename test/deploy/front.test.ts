@@ -23,8 +23,9 @@ import {
   TestClock,
   type TestProxy,
 } from "../http/fixture.ts";
-import { isInstalled, testWith } from "../http/needed-tools.ts";
+import { isInstalled } from "../http/needed-tools.ts";
 import { endWithUs } from "../program/program.ts";
+import { testWithService } from "../services/service-programs.ts";
 
 const DEPLOY = join(import.meta.dirname, "../../deploy");
 /** More than the buffers of the connections take. */
@@ -39,7 +40,7 @@ const AT_ONCE = 3;
 
 /** How a program is started with its sample, on `port`, in front of the proxy at `target`. */
 interface Program {
-  readonly name: string;
+  readonly name: "caddy" | "nginx";
   start(folder: string, port: number, target: string): Promise<[command: string, ...string[]]>;
 }
 
@@ -125,7 +126,7 @@ interface Answer {
 }
 
 describe.each([nginx, caddy])("$name", ({ name, start }) => {
-  const test = testWith(name);
+  const test = testWithService(name);
   let folder: string;
   let port: number;
   let ca: string;

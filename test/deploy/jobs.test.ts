@@ -20,8 +20,8 @@ import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { catalogOf, quotesOf } from "../cli/small-market.ts";
-import { testWith } from "../http/needed-tools.ts";
 import { chipboard, endWithUs, NOW, type Ran } from "../program/program.ts";
+import { testWithService } from "../services/service-programs.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
@@ -200,7 +200,7 @@ describe("watched", () => {
     ]);
   });
 
-  testWith("promtool")("promtool has nothing to say about the metrics", async () => {
+  testWithService("promtool")("promtool has nothing to say about the metrics", async () => {
     await shell("exit 2");
     const checked = promisify(execFile)("promtool", ["check", "metrics"]);
     checked.child.stdin?.end(await readFile(place("publish.prom")));

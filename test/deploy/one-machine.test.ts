@@ -1,6 +1,6 @@
 /**
  * Follows every block of docs/operate that root runs, to the letter, under a real systemd on a machine of its own
- * (`machine.ts`). There is no network there, so two things are not as on the operator's: the repository is cloned
+ * (`test/services/machine.ts`). There is no network there, so two things are not as on the operator's: the repository is cloned
  * from a folder, and `npm ci` and `npm install` take the packages that are installed here.
  */
 import { execFileSync } from "node:child_process";
@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test as everyTest, vi } from "vi
 import { catalogOf, lines, quotesOf } from "../cli/small-market.ts";
 import { eventually } from "../http/fixture.ts";
 import { blocksOf, type Block } from "../docs/blocks.ts";
-import { canBoot, Machine } from "./machine.ts";
+import { canBoot, Machine } from "../services/machine.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const FEED = "http://127.0.0.1:8000";

@@ -10,7 +10,7 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from "vitest";
 import examples from "../../src/docs/examples.json" with { type: "json" };
 import { keepKey, open, watchedContext, type Watch } from "../pages/visit.ts";
-import { BROWSER_NAME, hasBrowser, launchBrowser } from "./browser.ts";
+import { hasBrowser, inChromium as testInChromium, openBrowser } from "../services/browser.ts";
 import { eventually, snapshotOf, startTestProxy, type TestProxy } from "./fixture.ts";
 import {
   type Answer,
@@ -28,8 +28,8 @@ import {
 import { isInstalled, testWith } from "./needed-tools.ts";
 
 const run = promisify(execFile);
-const needed = [BROWSER_NAME, "curl", "python3"];
-const inChromium = testWith(needed.find((program) => !isInstalled(program)) ?? BROWSER_NAME);
+const missing = ["curl", "python3"].find((program) => !isInstalled(program));
+const inChromium = missing === undefined ? testInChromium : testWith(missing);
 const API = "/api/public/v1";
 const COSTS = ["cost_usd", "cost_24h_usd", "cost_30d_usd", "cost_base_usd"];
 
@@ -37,7 +37,7 @@ let proxy: TestProxy;
 let browser: Browser | undefined;
 beforeAll(async () => {
   proxy = await startTestProxy({ store: await publishIndexMarket() });
-  if (hasBrowser) browser = await launchBrowser();
+  if (hasBrowser) browser = await openBrowser();
 });
 afterAll(async () => {
   await browser?.close();

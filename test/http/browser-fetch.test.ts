@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
-import { hasBrowser, inChromium, launchBrowser } from "./browser.ts";
+import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
 import { startTestProxy, type TestProxy } from "./fixture.ts";
 
 const API = "/api/public/v1";
@@ -17,7 +17,7 @@ beforeAll(async () => {
   proxy = await startTestProxy();
   other = await startTestProxy();
   if (!hasBrowser) return;
-  browser = await launchBrowser();
+  browser = await openBrowser();
   page = await browser.newPage();
 }, 60_000);
 afterAll(async () => {

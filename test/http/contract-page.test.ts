@@ -8,7 +8,7 @@ import { MemoryStore } from "../store/memory-store.ts";
 import { catalogOf, mustPublish, quotesOf } from "../cli/small-market.ts";
 import { formerId, idsOf, LISTED, marketClock, publishMarket } from "../pages/page-market.ts";
 import { keepKey, open, watchedContext, type Watch } from "../pages/visit.ts";
-import { hasBrowser, inChromium, launchBrowser } from "./browser.ts";
+import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
 import { NEVER, startTestProxy, type TestProxy } from "./fixture.ts";
 
 const API = "/api/public/v1";
@@ -19,7 +19,7 @@ let proxy: TestProxy;
 let browser: Browser | undefined;
 beforeAll(async () => {
   proxy = await startTestProxy({ store: await publishMarket(), clock: marketClock() });
-  if (hasBrowser) browser = await launchBrowser();
+  if (hasBrowser) browser = await openBrowser();
 });
 afterAll(async () => {
   await browser?.close();

@@ -6,7 +6,7 @@ import { openApiDocument } from "../../src/docs/openapi.ts";
 import { PROBLEMS } from "../../src/proxy/problems.ts";
 import { escaped } from "../../src/site/text.js";
 import { giveKey, open } from "../pages/visit.ts";
-import { hasBrowser, inChromium, launchBrowser } from "./browser.ts";
+import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
 import { validate } from "./recorder.ts";
 import { startTestProxy, type TestProxy } from "./fixture.ts";
 
@@ -167,7 +167,7 @@ describe("in Chromium", () => {
 
   beforeAll(async () => {
     if (!hasBrowser) return;
-    browser = await launchBrowser();
+    browser = await openBrowser();
     page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
     page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
     page.on("pageerror", (error) => errors.push(String(error)));

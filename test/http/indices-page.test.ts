@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from "vi
 import examples from "../../src/docs/examples.json" with { type: "json" };
 import { rounded } from "../../src/site/decimal.js";
 import { keepKey, open, watchedContext, type Watch } from "../pages/visit.ts";
-import { hasBrowser, inChromium, launchBrowser } from "./browser.ts";
+import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
 import { eventually, snapshotOf, startTestProxy, type TestProxy } from "./fixture.ts";
 import {
   type Answer,
@@ -29,7 +29,7 @@ let proxy: TestProxy;
 let browser: Browser | undefined;
 beforeAll(async () => {
   proxy = await startTestProxy({ store: await publishIndexMarket() });
-  if (hasBrowser) browser = await launchBrowser();
+  if (hasBrowser) browser = await openBrowser();
 });
 afterAll(async () => {
   await browser?.close();

@@ -21,8 +21,10 @@ export function isInstalled(program: string): boolean {
   });
 }
 
+export type AnyTest = typeof test | typeof test.skip;
+
 /** `test` if the program, with this module of Python, is installed or must be (CI). */
-export function testWith(program: string, module?: string): typeof test | typeof test.skip {
+export function testWith(program: string, module?: string): AnyTest {
   if (process.env["CI"] !== undefined) return test;
   const isThere =
     module === undefined
@@ -34,7 +36,7 @@ export function testWith(program: string, module?: string): typeof test | typeof
 }
 
 /** `test` if the programs of callers are installed or must be (CI). */
-export function testWithClients(): typeof test | typeof test.skip {
+export function testWithClients(): AnyTest {
   if (process.env["CI"] !== undefined || existsSync(join(CLIENTS, "node_modules"))) return test;
   console.warn("npm run install:tools has not run: tests of callers' programs are skipped.");
   return test.skip;

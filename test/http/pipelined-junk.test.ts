@@ -1,10 +1,10 @@
 /** A request followed by malformed bytes on its connection: it is answered, even if its answer takes time. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { RedisServer } from "../contract/redis-server.ts";
+import { RedisServer } from "../services/redis-server.ts";
+import { testWithService } from "../services/service-programs.ts";
 import { Visitor } from "./crowd.ts";
 import { startTestProxy, type TestProxy } from "./fixture.ts";
 import { expectUnharmed } from "./raw-client.ts";
-import { testWith } from "./needed-tools.ts";
 
 const API = "/api/public/v1";
 
@@ -76,7 +76,7 @@ describe("counts in Redis", () => {
     await proxy?.close();
     await redis?.remove();
   });
-  testWith("redis-server")("there is a Redis", () => expect(redis).not.toBeNull());
+  testWithService("redis-server")("there is a Redis", () => expect(redis).not.toBeNull());
   answersTheGoodOne(
     () => proxy,
     () => proxy.starter,

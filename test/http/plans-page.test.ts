@@ -7,7 +7,7 @@ import { parsePlanTerms, type PlanTerms } from "../../src/proxy/answers/plan-ter
 import { createState } from "../../src/state/open.ts";
 import { inProcess } from "../cli/run.ts";
 import { serve } from "../program/program.ts";
-import { inChromium, launchBrowser } from "./browser.ts";
+import { inChromium, openBrowser } from "../services/browser.ts";
 import { startTestProxy, type TestProxy } from "./fixture.ts";
 
 /** What a reader must find: label, no key, Starter, Pro. */
@@ -302,7 +302,7 @@ inChromium("a key marks its tier, at the cost of no call", async () => {
   proxy = await startTestProxy();
   const { url, starter, pro, get } = proxy;
   await get("/api/public/v1/prices", { key: starter });
-  const browser = await launchBrowser();
+  const browser = await openBrowser();
   try {
     const page = await browser.newPage();
     await page.goto(`${url}/plans`);

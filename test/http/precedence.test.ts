@@ -1,17 +1,8 @@
 /** The order of the checks: if several apply, the first one decides the answer. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { MemoryStore } from "../store/memory-store.ts";
-import { RedisServer } from "../contract/redis-server.ts";
-import {
-  DROPPED,
-  DROPPED_AS_OF,
-  eventually,
-  NEVER,
-  startTestProxy,
-  type TestProxy,
-} from "./fixture.ts";
+import { DROPPED, DROPPED_AS_OF, NEVER, startTestProxy, type TestProxy } from "./fixture.ts";
 import { expectCode } from "./refusal.ts";
-import { testWith } from "./needed-tools.ts";
 
 const API = "/api/public/v1";
 const BAD_KEY = "cbk_0000000000000000000000000000000000000000000000000";
@@ -155,36 +146,6 @@ describe("the order of the checks", () => {
     expect(headers["retry-after"]).toBe(String(9 * 86_400 - 300));
     expect((await proxy.get(`${API}/usage`)).json).toMatchObject({ used: 1000, remaining: 0 });
   });
-});
-
-describe("a state that does not answer", () => {
-  testWith("redis-server")(
-    "503 state_unavailable before a route's own refusals; known keys and the free slice still work",
-    async () => {
-      const redis = (await RedisServer.start()) as RedisServer;
-      const cut = await startTestProxy({ state: `redis://127.0.0.1:${redis.port}/0` });
-      try {
-        expect((await cut.get(`${API}/prices`, { key: cut.starter })).status).toBe(200);
-        await redis.stop();
-        await eventually(async () => (await cut.get("/readyz")).json.state === "unavailable");
-        const path = `${API}/index?x=1`;
-        const refused = await expectCode(cut, path, { key: cut.pro }, "state_unavailable");
-        expect(Number(refused.headers["retry-after"])).toBeGreaterThan(0);
-        const known = await cut.get(`${API}/prices`, { key: cut.starter });
-        expect([known.status, known.headers["x-ratelimit-remaining"]]).toEqual([200, "24998"]);
-        expect((await cut.get(`${API}/prices`)).status).toBe(200);
-        const metrics = await (await fetch(cut.metricsUrl)).text();
-        expect(metrics).toMatch(/^chipboard_state_up 0$/m);
-        await redis.resume();
-        await eventually(async () => (await cut.get("/readyz")).json.state === "ok");
-        expect((await cut.get(`${API}/prices`, { key: cut.pro })).status).toBe(200);
-        expect((await cut.get(`${API}/usage`, { key: cut.starter })).json.used).toBe(2);
-      } finally {
-        await cut.close();
-        await redis.remove();
-      }
-    },
-  );
 });
 
 /** Uses the free quota of this address up. */

@@ -1,6 +1,6 @@
 /** Problems as pages for browsers; programs get the problem document. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { inChromium, launchBrowser } from "./browser.ts";
+import { inChromium, openBrowser } from "../services/browser.ts";
 import { startTestProxy, type TestProxy } from "./fixture.ts";
 import { startPrefixFront } from "./prefix-front.ts";
 
@@ -103,7 +103,7 @@ test("a path of slashes does not make a large page", async () => {
 inChromium("style and links work at any depth, also below a prefix", async () => {
   const front = await startPrefixFront("/chips");
   front.target = proxy.url;
-  const browser = await launchBrowser();
+  const browser = await openBrowser();
   try {
     const page = await browser.newPage();
     const failed: string[] = [];

@@ -1,12 +1,13 @@
-/** If the state hangs, only calls for data and unknown keys wait for it. */
+/** If the state hangs or is away, only calls for data and unknown keys wait for it or are refused. */
 import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, beforeAll, expect } from "vitest";
-import { RedisServer } from "../contract/redis-server.ts";
+import { RedisServer } from "../services/redis-server.ts";
+import { testWithService } from "../services/service-programs.ts";
 import { pagePaths, uncountedPaths } from "./addresses.ts";
-import { startTestProxy, type TestProxy } from "./fixture.ts";
+import { eventually, startTestProxy, type TestProxy } from "./fixture.ts";
 import { sendTo } from "./raw-client.ts";
-import { testWith } from "./needed-tools.ts";
+import { expectCode } from "./refusal.ts";
 
 const API = "/api/public/v1";
 const OPEN = [...uncountedPaths("everybody"), ...pagePaths(), "/none", `${API}/none`];
@@ -23,7 +24,7 @@ afterAll(async () => {
   await redis?.remove();
 });
 
-testWith("redis-server")(
+testWithService("redis-server")(
   "addresses outside the data, preflights and bad requests are answered while the state hangs",
   async () => {
     const { get, starter } = proxy as TestProxy;
@@ -106,3 +107,31 @@ async function answersTo(url: string, lines: string): Promise<{ status: number; 
     ([, status, left]) => ({ status: Number(status), left: left as string }),
   );
 }
+
+testWithService("redis-server")(
+  "503 state_unavailable before a route's own refusals; known keys and the free slice still work",
+  async () => {
+    const redis = (await RedisServer.start()) as RedisServer;
+    const cut = await startTestProxy({ state: `redis://127.0.0.1:${redis.port}/0` });
+    try {
+      expect((await cut.get(`${API}/prices`, { key: cut.starter })).status).toBe(200);
+      await redis.stop();
+      await eventually(async () => (await cut.get("/readyz")).json.state === "unavailable");
+      const path = `${API}/index?x=1`;
+      const refused = await expectCode(cut, path, { key: cut.pro }, "state_unavailable");
+      expect(Number(refused.headers["retry-after"])).toBeGreaterThan(0);
+      const known = await cut.get(`${API}/prices`, { key: cut.starter });
+      expect([known.status, known.headers["x-ratelimit-remaining"]]).toEqual([200, "24998"]);
+      expect((await cut.get(`${API}/prices`)).status).toBe(200);
+      const metrics = await (await fetch(cut.metricsUrl)).text();
+      expect(metrics).toMatch(/^chipboard_state_up 0$/m);
+      await redis.resume();
+      await eventually(async () => (await cut.get("/readyz")).json.state === "ok");
+      expect((await cut.get(`${API}/prices`, { key: cut.pro })).status).toBe(200);
+      expect((await cut.get(`${API}/usage`, { key: cut.starter })).json.used).toBe(2);
+    } finally {
+      await cut.close();
+      await redis.remove();
+    }
+  },
+);

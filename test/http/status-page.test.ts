@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { sessionStartMs } from "../../src/market/session.ts";
 import { MemoryStore } from "../store/memory-store.ts";
-import { hasBrowser, inChromium, launchBrowser } from "./browser.ts";
+import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
 import {
   ATTRIBUTION,
   eventually,
@@ -60,7 +60,7 @@ describe("in a browser", () => {
   let page: Page | undefined;
   beforeAll(async () => {
     if (!hasBrowser) return;
-    browser = await launchBrowser();
+    browser = await openBrowser();
   });
   afterAll(() => browser?.close());
 

@@ -15,8 +15,8 @@ import { createState } from "../../src/state/open.ts";
 import { API, chipboard, killed, market, serve, until } from "../cluster/cluster-fixture.ts";
 import { anchorsOf, PAGES } from "../docs/documents.ts";
 import { certificate } from "../http/certificate.ts";
-import { testWith } from "../http/needed-tools.ts";
 import type { Serving } from "../program/program.ts";
+import { testWithService } from "../services/service-programs.ts";
 import { FILES, Prometheus, type Alert, type Sample } from "./prometheus.ts";
 
 const run = promisify(execFile);
@@ -35,7 +35,7 @@ const SILENT = [
 const PATIENCE_MS = 240_000;
 vi.setConfig({ testTimeout: PATIENCE_MS, hookTimeout: PATIENCE_MS });
 
-const test = testWith("prometheus");
+const test = testWithService("prometheus");
 
 describe("the rules", () => {
   test("are well-formed, and so is the configuration", async () => {

@@ -5,7 +5,7 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import { TIER_NAMES } from "../../src/market/tier.ts";
-import { axeScript, hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
+import { axeScript, hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
 import { marketClock, publishMarket } from "./page-market.ts";
 import { keepKey, open, PAGES, watchedContext, type Watch } from "./visit.ts";
@@ -17,7 +17,7 @@ let proxy: TestProxy;
 let browser: Browser | undefined;
 beforeAll(async () => {
   proxy = await startTestProxy({ store: await publishMarket(), clock: marketClock() });
-  if (hasBrowser) browser = await launchBrowser();
+  if (hasBrowser) browser = await openBrowser();
 });
 afterAll(async () => {
   await browser?.close();

@@ -8,7 +8,7 @@ import {
   TestClock,
   type TestProxy,
 } from "../http/fixture.ts";
-import { hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
+import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
 import { startPrefixFront, type PrefixFront } from "../http/prefix-front.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import * as routes from "../../src/proxy/uncounted-routes.ts";
@@ -30,7 +30,7 @@ beforeAll(async () => {
   const store = await publishMarket();
   proxy = await startTestProxy({ store, clock: marketClock(), publicUrl: front.root, plans });
   front.target = proxy.url;
-  if (hasBrowser) browser = await launchBrowser();
+  if (hasBrowser) browser = await openBrowser();
 });
 afterAll(async () => {
   await browser?.close();

@@ -3,7 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { MemoryStore } from "../store/memory-store.ts";
 import { lines, mustPublish } from "../cli/small-market.ts";
-import { hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
+import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
 import {
   contractPage,
@@ -81,7 +81,7 @@ beforeAll(async () => {
     acceptMoves: true,
   });
   proxy = await startTestProxy({ store });
-  if (hasBrowser) browser = await launchBrowser();
+  if (hasBrowser) browser = await openBrowser();
 });
 afterAll(async () => {
   await browser?.close();

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { chromium, type Browser, type Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
-import { BROWSER, hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
-import { testWith } from "../http/needed-tools.ts";
+import { BROWSER, hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
+import { testWithService } from "../services/service-programs.ts";
 import { eventually, startTestProxy, type TestProxy } from "../http/fixture.ts";
 import { startPrefixFront } from "../http/prefix-front.ts";
 import { giveKey, open, FIXED_PAGES, watchedContext } from "./visit.ts";
@@ -15,7 +15,7 @@ let browser: Browser | undefined;
 beforeAll(async () => {
   // It logs every request.
   proxy = await startTestProxy();
-  if (hasBrowser) browser = await launchBrowser();
+  if (hasBrowser) browser = await openBrowser();
 });
 afterAll(async () => {
   await browser?.close();
@@ -287,26 +287,29 @@ async function holding(folder: string, text: string): Promise<string[]> {
 }
 
 // The shell restores no tab: this needs the whole browser.
-testWith("chromium")("the browser writes it nowhere but to what restores the tab", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "chipboard-profile-"));
-  try {
-    const context = await chromium.launchPersistentContext(folder, {
-      ...BROWSER,
-      executablePath: "/usr/bin/chromium",
-    });
-    const [page] = context.pages() as [Page];
-    await open(page, proxy.url);
-    await giveKey(page, proxy.pro);
-    for (const path of FIXED_PAGES) await open(page, proxy.url + path);
-    await page.evaluate(`localStorage.setItem("control", "${CONTROL}")`);
-    await context.close();
-    expect((await holding(folder, CONTROL)).join()).toContain("Local Storage");
-    const kept = await holding(folder, proxy.pro);
-    expect(kept.filter((path) => !path.startsWith("Default/Session Storage/"))).toEqual([]);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-});
+testWithService("chromium")(
+  "the browser writes it nowhere but to what restores the tab",
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), "chipboard-profile-"));
+    try {
+      const context = await chromium.launchPersistentContext(folder, {
+        ...BROWSER,
+        executablePath: "/usr/bin/chromium",
+      });
+      const [page] = context.pages() as [Page];
+      await open(page, proxy.url);
+      await giveKey(page, proxy.pro);
+      for (const path of FIXED_PAGES) await open(page, proxy.url + path);
+      await page.evaluate(`localStorage.setItem("control", "${CONTROL}")`);
+      await context.close();
+      expect((await holding(folder, CONTROL)).join()).toContain("Local Storage");
+      const kept = await holding(folder, proxy.pro);
+      expect(kept.filter((path) => !path.startsWith("Default/Session Storage/"))).toEqual([]);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  },
+);
 
 inChromium(
   "a service that does not answer is no reason to forget it; a withdrawn key is forgotten",

@@ -1,7 +1,7 @@
 /** Every page with the keyboard alone: the order of Tab, a focus that is seen, and each control. */
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect } from "vitest";
-import { hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
+import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
 import { FREE_IDS, startTestProxy, type TestProxy } from "../http/fixture.ts";
 import { contractPage, FIXED_PAGES, keepKey, open, watchedContext } from "./visit.ts";
 
@@ -15,7 +15,7 @@ let page: Page;
 beforeAll(async () => {
   proxy = await startTestProxy();
   if (!hasBrowser) return;
-  browser = await launchBrowser();
+  browser = await openBrowser();
   ({ context } = await watchedContext(browser, { viewport: { width: 1280, height: 900 } }));
   page = await context.newPage();
   await keepKey(page, proxy.pro);

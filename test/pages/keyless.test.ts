@@ -6,7 +6,7 @@ import { KEY_TIER_NAMES } from "../../src/market/tier.ts";
 import { ASSETS_PATH } from "../../src/proxy/uncounted-routes.ts";
 import { siteAssets } from "../../src/site/site-files.ts";
 import { uncountedPaths } from "../http/addresses.ts";
-import { hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
+import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
 import { formerId, LISTED, marketClock, publishMarket } from "./page-market.ts";
 import { answersOf, figuresIn } from "./tier-answers.ts";
@@ -16,7 +16,7 @@ let proxy: TestProxy;
 let browser: Browser | undefined;
 beforeAll(async () => {
   proxy = await startTestProxy({ store: await publishMarket(), clock: marketClock() });
-  if (hasBrowser) browser = await launchBrowser();
+  if (hasBrowser) browser = await openBrowser();
 });
 afterAll(async () => {
   await browser?.close();

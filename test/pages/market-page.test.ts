@@ -10,7 +10,7 @@ import { sparkline } from "../../src/site/chart.js";
 import { changeOf, rounded } from "../../src/site/decimal.js";
 import { pointsOf } from "../../src/site/overview.js";
 import { openGatekeeper } from "../../src/state/open.ts";
-import { hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
+import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
 import { marketClock, publishMarket } from "./page-market.ts";
 import { giveKey, keepKey, open, settled, watchedContext, type Watch } from "./visit.ts";
@@ -22,7 +22,7 @@ let proxy: TestProxy;
 let browser: Browser | undefined;
 beforeAll(async () => {
   proxy = await startTestProxy({ store: await publishMarket(), clock: marketClock() });
-  if (hasBrowser) browser = await launchBrowser();
+  if (hasBrowser) browser = await openBrowser();
 });
 afterAll(async () => {
   await browser?.close();

@@ -3,7 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { MemoryStore } from "../store/memory-store.ts";
 import { mustPublish } from "../cli/small-market.ts";
-import { hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
+import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
 import {
   eventually,
   publishSession,
@@ -17,7 +17,7 @@ import { keepKey, open, watchedContext } from "./visit.ts";
 
 let browser: Browser | undefined;
 beforeAll(async () => {
-  if (hasBrowser) browser = await launchBrowser();
+  if (hasBrowser) browser = await openBrowser();
 });
 afterAll(() => browser?.close());
 

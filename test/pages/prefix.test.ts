@@ -1,7 +1,7 @@
 /** The service below a prefix of an operator's own server: every address of every page stays below it. */
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect } from "vitest";
-import { hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
+import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
 import { KEYED_IDS, startTestProxy, type TestProxy } from "../http/fixture.ts";
 import { startPrefixFront, type PrefixFront } from "../http/prefix-front.ts";
 import { contractPage, FIXED_PAGES, keepKey, open, watchedContext } from "./visit.ts";
@@ -19,7 +19,7 @@ describe.each([
     ({ root } = front);
     proxy = await startTestProxy({ publicUrl: isNamed ? root : null });
     front.target = proxy.url;
-    if (hasBrowser) browser = await launchBrowser();
+    if (hasBrowser) browser = await openBrowser();
   });
   afterAll(async () => {
     await browser?.close();

@@ -2,7 +2,7 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { MemoryStore } from "../store/memory-store.ts";
-import { hasBrowser, inChromium, launchBrowser } from "../http/browser.ts";
+import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
 import { publishSession, SESSION, startTestProxy, type TestProxy } from "../http/fixture.ts";
 import { settled } from "./visit.ts";
 
@@ -13,7 +13,7 @@ let proxy: TestProxy;
 let browser: Browser | undefined;
 beforeAll(async () => {
   proxy = await startTestProxy({ publicUrl: "https://prices.example" });
-  if (hasBrowser) browser = await launchBrowser();
+  if (hasBrowser) browser = await openBrowser();
 });
 afterAll(async () => {
   await browser?.close();

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect } from "vitest";
 import exceljs from "exceljs";
 import { catalogOf } from "../cli/small-market.ts";
 import { inProcess } from "../cli/run.ts";
-import { testWith } from "../http/needed-tools.ts";
+import { testWithService } from "../services/service-programs.ts";
 
 const SOURCE = 'Händler, "täglich" – ≈ 1 €';
 const ROWS = [
@@ -52,7 +52,7 @@ const asExcel = (csv: Buffer): Buffer =>
 
 describe("LibreOffice's CSV", () => {
   // Token 7: quotes around every text. 76: UTF-8.
-  testWith("soffice").each([
+  testWithService("soffice").each([
     ["quotes where needed", "false"],
     ["quotes around all text", "true"],
   ])("%s: as it is, with a byte order mark, and as Excel saves it", async (_, quoteAll) => {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect } from "vitest";
-import { inChromium, launchBrowser } from "../http/browser.ts";
+import { inChromium, openBrowser } from "../services/browser.ts";
 import { HOSTILE_MARKET, HOSTILE_NAMES, marketOfMany, reportOf, VARIED_MARKET } from "./markets.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "chipboard-report-"));
@@ -43,7 +43,7 @@ async function opened(
   options: BrowserContextOptions,
   look: (page: Page) => Promise<void>,
 ): Promise<void> {
-  browser ??= await launchBrowser();
+  browser ??= await openBrowser();
   const context = await browser.newContext(options);
   try {
     const page = await context.newPage();

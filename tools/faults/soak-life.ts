@@ -11,7 +11,7 @@ import type { Publication } from "../../src/snapshot/log/entry.ts";
 import { newKeyPair, parseVerifyKeys, type VerifyKey } from "../../src/snapshot/signing-key.ts";
 import { withRegistry } from "../../src/state/open.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import { RedisServer } from "../../test/contract/redis-server.ts";
+import { RedisServer } from "../../test/services/redis-server.ts";
 import type { RawLevel } from "../../test/property/naive-levels.ts";
 import { catalogCsv } from "../../test/property/published.ts";
 import { chipboard, environment, type Ran, type RunOptions } from "../../test/program/program.ts";

@@ -5,12 +5,13 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { chromium, type Browser } from "playwright-core";
-import { CLIENTS, isInstalled, testWith } from "./needed-tools.ts";
+import { chromium, type Browser, type BrowserServer } from "playwright-core";
+import { CLIENTS, isInstalled } from "../http/needed-tools.ts";
+import { testWithService } from "./service-programs.ts";
 
 export const BROWSER_NAME = "chromium-headless-shell";
 export const hasBrowser = isInstalled(BROWSER_NAME);
-export const inChromium = testWith(BROWSER_NAME);
+export const inChromium = testWithService(BROWSER_NAME);
 
 export const BROWSER = {
   executablePath: `/usr/bin/${BROWSER_NAME}`,
@@ -26,7 +27,13 @@ export const BROWSER = {
   ],
 };
 
-export const launchBrowser = (): Promise<Browser> => chromium.launch(BROWSER);
+let chromiumOfWorker: Promise<BrowserServer> | undefined;
+
+/** A view of the one Chromium that a worker has for all its files: `close` closes the pages of this view. */
+export async function openBrowser(): Promise<Browser> {
+  chromiumOfWorker ??= chromium.launchServer({ ...BROWSER, host: "127.0.0.1" });
+  return chromium.connect((await chromiumOfWorker).wsEndpoint());
+}
 
 /** A script that finds in a page what readers with a disability cannot use. */
 export const axeScript = (): string =>
