@@ -39,9 +39,14 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-const project = (name: string, isolate: boolean) => ({
+const project = (name: string, isShared: boolean) => ({
   extends: true as const,
-  test: { name, include: FILES.filter((file) => projectOf(file) === name), isolate },
+  test: {
+    name,
+    include: FILES.filter((file) => projectOf(file) === name),
+    isolate: !isShared,
+    setupFiles: isShared ? ["test/property/runs.ts"] : [],
+  },
 });
 
 export default defineConfig({
@@ -57,13 +62,13 @@ export default defineConfig({
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules/.cache/node") },
     sequence: { sequencer: LongestFirst },
     projects: [
-      project("quick", false),
-      project("served", false),
-      project("browsers", false),
+      project("quick", true),
+      project("served", true),
+      project("browsers", true),
       // What only processes and services show. Each file has a process of its own.
-      project("whole", true),
-      project("services", true),
-      project("replay", true),
+      project("whole", false),
+      project("services", false),
+      project("replay", false),
     ],
   },
 });

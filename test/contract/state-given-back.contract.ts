@@ -8,6 +8,7 @@ import type { Gatekeeper } from "../../src/state/gatekeeper.ts";
 import { withDriver } from "../../src/state/open.ts";
 import { START, StateInUse, SOON } from "./state-under-test.ts";
 import type { StateUnderTest } from "./state-under-test.ts";
+import { runs } from "../property/runs.ts";
 
 const MONTH = "2026-11";
 
@@ -117,7 +118,7 @@ export function stateGivenBackContract(name: string, create: () => Promise<State
         const run = fc.asyncProperty(steps, fc.integer({ min: 1, max: 12 }), (done, limit) =>
           takeAndGiveBack(serving, done, limit, stored),
         );
-        await fc.assert(run, { numRuns: 40 });
+        await fc.assert(run, runs(40));
       },
     );
   });

@@ -12,6 +12,7 @@ import { MemoryStore } from "../store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
 import { catalogOf, headJson, quotesOf } from "../cli/small-market.ts";
+import { runs } from "../property/runs.ts";
 
 type Step =
   | { kind: "publish" | "revise"; usd: number; crashAt: number | null }
@@ -77,7 +78,7 @@ interface Model {
 
 const CATALOG = catalogOf(["a", "b"]);
 
-test.prop([fc.array(step, { minLength: 4, maxLength: 14 })], { numRuns: 15 })(
+test.prop([fc.array(step, { minLength: 4, maxLength: 14 })], runs(15))(
   "the head is correct, the log has no gap, and all kept snapshots are complete",
   async (steps) => {
     const clock = { ms: Date.parse("2026-11-20T00:05:00Z"), now: () => clock.ms };

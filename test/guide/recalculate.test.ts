@@ -11,6 +11,7 @@ import { publishRaw, splitInput } from "../property/published.ts";
 import { rawCases } from "../property/raw-markets.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { programUnder, run, startFront, type Front } from "./programs.ts";
+import { runs } from "../property/runs.ts";
 
 const golden = (): Promise<ObjectStore> => copyOf(new FolderStore(EXPECTED));
 const NOW_MS = Date.parse("2026-11-21T00:30:00Z");
@@ -56,7 +57,7 @@ testWith("python3")("of entries of the golden log, and of two years of closes", 
 /** A close of a series above 10⁷, which need not be right within 0.0001. */
 const BEYOND_DOUBLES = /^\/indices.* (?:close|series_close): published (?:\d{8}|[\d.]+e)/;
 const anyMarket = isInstalled("python3") ? property : property.skip;
-anyMarket.prop([rawCases], { numRuns: 12, endOnFailure: true })(
+anyMarket.prop([rawCases], { ...runs(12), endOnFailure: true })(
   "of any market",
   async ({ raw, sessionUtc }) => {
     const store = new MemoryStore();

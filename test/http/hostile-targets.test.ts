@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { TestProxy } from "./fixture.ts";
 import { expectUnharmed, getFrom, sendTo, startImpatientProxy, type Raw } from "./raw-client.ts";
+import { runs } from "../property/runs.ts";
 
 const API = "/api/public/v1";
 
@@ -111,7 +112,7 @@ test("random paths: only exact ones find anything, and nothing fails", async () 
     expect(status === 200 || (status >= 400 && status < 500)).toBe(true);
     if (status === 200) expect(path).toMatch(known);
   });
-  await fc.assert(property, { numRuns: 400 });
+  await fc.assert(property, runs(400));
 });
 
 describe("targets and versions", () => {

@@ -12,6 +12,7 @@ import { MemoryStore } from "../store/memory-store.ts";
 import type { CallOptions } from "./client.ts";
 import { startTestProxy, TestClock, type TestProxy } from "./fixture.ts";
 import { expectCode } from "./refusal.ts";
+import { runs } from "../property/runs.ts";
 
 const API = "/api/public/v1";
 const IDS = ["alpha-16gb", "bravo-8gb", "charlie-1tb", "delta-old", "echo-stack", "foxtrot-gpu"];
@@ -110,7 +111,7 @@ async function idsIn(segments: readonly string[], more: Item, key: string): Prom
   return new Set([...segmentOf].filter(([, name]) => wanted.has(name)).map(([id]) => id ?? ""));
 }
 
-const RUNS = { numRuns: 40 };
+const RUNS = runs(40);
 
 describe("equal to the whole, filtered", () => {
   property.prop([tier, vintage, contracts(IDS), dates], RUNS)(
@@ -255,7 +256,7 @@ describe("over generated markets", () => {
       .filter(({ from, to }) => from === null || to === null || from >= to),
   });
 
-  property.prop([rawCases, fc.array(chosen, { minLength: 3, maxLength: 3 })], { numRuns: 20 })(
+  property.prop([rawCases, fc.array(chosen, { minLength: 3, maxLength: 3 })], runs(20))(
     "every tier, live and old",
     async ({ raw, sessionUtc }, choices) => {
       const store = new MemoryStore();

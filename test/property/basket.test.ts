@@ -14,6 +14,7 @@ import {
   ZERO,
   type Fraction,
 } from "./naive-fraction.ts";
+import { runs } from "./runs.ts";
 
 /** Round numbers make ties; long numbers make long fractions. */
 const micros = fc.oneof(
@@ -55,7 +56,7 @@ const whole = (value: number | bigint): Fraction => fractionOf(`${value}`);
 /** The naive calculation's form of a number. */
 const marked = (decimal: string | null): string => `#${decimal}`;
 
-test.prop([basket], { numRuns: 2_000 })("every figure is exact and rounded once", (items) => {
+test.prop([basket], runs(2_000))("every figure is exact and rounded once", (items) => {
   const weights = items.map(([, value]) => whole(value));
   const total = weights.reduce(plus, ZERO);
   const sumOf = (price: (item: Constituent) => number): Fraction =>
@@ -91,7 +92,7 @@ test.prop([basket], { numRuns: 2_000 })("every figure is exact and rounded once"
   });
 });
 
-test.prop([purchase], { numRuns: 2_000 })("quantities are weighed by what they cost", (items) => {
+test.prop([purchase], runs(2_000))("quantities are weighed by what they cost", (items) => {
   const [unit, dollar] = [whole(ONE), whole(1_000_000)];
   const spent = ([item, quantity]: (typeof items)[number], price: keyof Levels): Fraction =>
     times(over(whole(quantity), unit), over(whole(item[price]), dollar));

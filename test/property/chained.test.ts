@@ -12,6 +12,7 @@ import { HEAD, marketOf, type Listing } from "../unit/market-fixture.ts";
 import { expectCloses } from "./against-naive.ts";
 import { naiveSeries } from "./naive-indices.ts";
 import type { RawContract, RawLevel, RawMarket } from "./naive-levels.ts";
+import { runs } from "./runs.ts";
 
 const SPAN = 400;
 
@@ -79,7 +80,7 @@ const points = (closes: readonly IndexClose[]): { date: string; close: string }[
   closes.map(({ date, close }) => ({ date: dateText(date), close: `#${close}` }));
 
 describe("a continuous series", () => {
-  test.prop([listings, fc.constantFrom(0, 1)], { numRuns: 60 })(
+  test.prop([listings, fc.constantFrom(0, 1)], runs(60))(
     "equals the naive calculation",
     (items, before) => {
       const market = marketOf(items);
@@ -94,7 +95,7 @@ describe("a continuous series", () => {
     },
   );
 
-  test.prop([listings, fc.nat(SPAN)], { numRuns: 100 })(
+  test.prop([listings, fc.nat(SPAN)], runs(100))(
     "never changes when levels of later sessions come",
     (items, back) => {
       const until = HEAD - back;

@@ -6,6 +6,7 @@ import { fc, test } from "@fast-check/vitest";
 import { expect } from "vitest";
 import { Complaints } from "../../src/feed/complaints.ts";
 import { readTable } from "../../src/feed/table.ts";
+import { runs } from "./runs.ts";
 
 const SHAPE = { columns: ["id", "date", "usd"], required: ["id", "usd"] };
 
@@ -53,7 +54,7 @@ const file = fc.record({
   cuts: fc.array(fc.nat(), { maxLength: 6 }),
 });
 
-test.prop([file], { numRuns: 2_000 })("both paths read the same rows", async (given) => {
+test.prop([file], runs(2_000))("both paths read the same rows", async (given) => {
   const written = (write: (text: string) => string): string => {
     const lines = given.records.map(([cells, end]) => cells.map(write).join(",") + end);
     const text = `${given.header}\n${lines.join("")}`;

@@ -10,6 +10,7 @@ import { naiveTier } from "./naive-market.ts";
 import { naiveBasketFile } from "./naive-quantities.ts";
 import { PublishedFiles, publishRaw, splitInput } from "./published.ts";
 import { rawCases } from "./raw-markets.ts";
+import { runs } from "./runs.ts";
 
 const BOARDS = ["memory", "semiconductor"] as const;
 type Fields = Readonly<Record<string, string | null>>;
@@ -61,7 +62,7 @@ async function readMarket(files: PublishedFiles, board: Board): Promise<RawMarke
 const figuresOf = (records: readonly object[]): object[] =>
   records.map((record) => ({ ...record, break: null }));
 
-test.prop([rawCases], { numRuns: 60 })(
+test.prop([rawCases], runs(60))(
   "every figure can be calculated again from what callers get",
   async ({ raw, sessionUtc }) => {
     const store = new MemoryStore();

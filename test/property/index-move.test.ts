@@ -14,6 +14,7 @@ import {
   ZERO,
   type Fraction,
 } from "./naive-fraction.ts";
+import { runs } from "./runs.ts";
 
 const usd = fc.oneof(fc.integer({ min: 1, max: 10 ** 15 }), fc.integer({ min: 1, max: 20 }));
 const level = fc.record({ usd, base: usd });
@@ -37,7 +38,7 @@ function levelOf(pairs: Pairs): Fraction {
 
 const pointsOf = (points: Fraction): number => Number(rounded(points, 4).slice(1));
 
-test.prop([fc.array(contract, { maxLength: 9 })], { numRuns: 300 })(
+test.prop([fc.array(contract, { maxLength: 9 })], runs(300))(
   "the parts equal those of the naive calculation, and sum to the difference of the levels",
   (contracts) => {
     const items = contracts.map(({ old, now, isBroken }, at) => {

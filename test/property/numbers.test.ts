@@ -20,6 +20,7 @@ import { naiveIndex, naiveTier, type NaiveIndex } from "./naive-market.ts";
 import { naiveQuantities } from "./naive-quantities.ts";
 import { ATTRIBUTION, PublishedFiles, exactJson, publishRaw, splitInput } from "./published.ts";
 import { contractsBefore, earlierTerms, rawCases, withEarlierTerms } from "./raw-markets.ts";
+import { runs } from "./runs.ts";
 
 const amountTexts = fc.array(
   fc.oneof(
@@ -69,7 +70,7 @@ function correctionRows(
 const TIMEOUT_MS = 180_000;
 
 describe("the published numbers", () => {
-  test.prop([rawCases, fc.boolean()], { numRuns: 60 })(
+  test.prop([rawCases, fc.boolean()], runs(60))(
     "equal the naive calculation in every field of every tier",
     async ({ raw, sessionUtc }, withCloses) => {
       const store = new MemoryStore();
@@ -82,7 +83,7 @@ describe("the published numbers", () => {
     TIMEOUT_MS,
   );
 
-  test.prop([rawCases], { numRuns: 20 })(
+  test.prop([rawCases], runs(20))(
     "are the same in the workbook",
     async (item) => {
       const { raw, sessionUtc } = item;
@@ -96,7 +97,7 @@ describe("the published numbers", () => {
     TIMEOUT_MS,
   );
 
-  test.prop([rawCases, order, amountTexts, fc.constantFrom(...WEIGHTINGS)], { numRuns: 40 })(
+  test.prop([rawCases, order, amountTexts, fc.constantFrom(...WEIGHTINGS)], runs(40))(
     "of any basket equal the naive calculation",
     async ({ raw, sessionUtc }, picked, amounts, weighting) => {
       const store = new MemoryStore();
@@ -149,7 +150,7 @@ describe("the published numbers", () => {
   );
 
   test.prop([rawCases, fc.array(fc.nat(1_000_000), { minLength: 1, maxLength: 5 })], {
-    numRuns: 25,
+    ...runs(25),
   })(
     "after a revision equal those of the corrected rows",
     async ({ raw, sessionUtc }, chosen) => {
@@ -190,7 +191,7 @@ describe("the published numbers", () => {
       fc.array(earlierTerms, { minLength: 12, maxLength: 12 }),
       fc.boolean(),
     ],
-    { numRuns: 20 },
+    runs(20),
   )(
     "after a change of terms and ids equal those of each tier's own session",
     async ({ raw, sessionUtc }, pick, terms, isRenamed) => {
@@ -238,7 +239,7 @@ describe("the published numbers", () => {
     TIMEOUT_MS,
   );
 
-  test.prop([rawCases], { numRuns: 6 })(
+  test.prop([rawCases], runs(6))(
     "are the same after one publish and after a publish for each session",
     async ({ raw, sessionUtc }) => {
       const common = { contracts: raw.contracts, closes: [], maxCarryDays: raw.max_carry_days };

@@ -19,6 +19,7 @@ import {
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { publicationKey, snapshotText } from "../../src/store/paths.ts";
+import { runs } from "./runs.ts";
 
 const FIRST = parseSession("2024-02-28T12Z") as Session;
 const DAY_MS = 86_400_000;
@@ -230,7 +231,7 @@ async function readerOf(entries: readonly Entry[]): Promise<LogReader> {
   return reader;
 }
 
-test.prop([cases], { numRuns: 1_500 })("as the contract says", async (given) => {
+test.prop([cases], runs(1_500))("as the contract says", async (given) => {
   const { entries, asked } = given;
   const index = await readerOf(entries);
   for (const parameter of asked) {
@@ -242,7 +243,7 @@ test.prop([cases], { numRuns: 1_500 })("as the contract says", async (given) => 
   }
 });
 
-test.prop([cases], { numRuns: 1_500 })("nobody reaches data beyond the tier", async (given) => {
+test.prop([cases], runs(1_500))("nobody reaches data beyond the tier", async (given) => {
   const { entries, asked } = given;
   const index = await readerOf(entries);
   const head = entries.findLast(isPublication) as Publication;

@@ -1,12 +1,13 @@
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect, it } from "vitest";
 import { formatMicros, parseMicros, ratio, roundRatio } from "../../src/market/decimal.ts";
+import { runs } from "../property/runs.ts";
 
 const MAX_USD = 1e9;
 const MAX_MICROS = 10 ** 15;
 
 describe("parseMicros and formatMicros", () => {
-  test.prop([fc.integer({ min: 0, max: MAX_MICROS })], { numRuns: 2_000 })(
+  test.prop([fc.integer({ min: 0, max: MAX_MICROS })], runs(2_000))(
     "every level survives being written and read",
     (micros) => {
       const text = formatMicros(micros);
@@ -79,7 +80,7 @@ describe("roundRatio", () => {
   );
 
   test.prop([fc.bigInt(-(10n ** 30n), 10n ** 30n), fc.bigInt(1n, 10n ** 24n), fc.nat(8)], {
-    numRuns: 2_000,
+    ...runs(2_000),
   })(
     "is the nearest decimal, halves away from zero, never -0",
     (numerator, denominator, decimals) => {

@@ -6,6 +6,7 @@ import { Complaints } from "../../src/feed/complaints.ts";
 import { InputError } from "../../src/lib/errors.ts";
 import type { Format, InputSource } from "../../src/feed/source.ts";
 import { readTable, type TableShape } from "../../src/feed/table.ts";
+import { runs } from "../property/runs.ts";
 
 const SHAPE: TableShape = { columns: ["id", "usd", "note"], required: ["id", "usd"] };
 
@@ -65,7 +66,7 @@ const pieces = fc.constantFrom(1, 2, 7, 65_536);
 const newline = fc.constantFrom<"unix" | "windows">("unix", "windows");
 
 describe("CSV", () => {
-  test.prop([table, pieces, newline], { numRuns: 300 })(
+  test.prop([table, pieces, newline], runs(300))(
     "keeps every cell and the first line of its row, quoted or not",
     async (rows, pieceBytes, record_delimiter) => {
       const text = csvText([[...SHAPE.columns], ...rows], record_delimiter);
@@ -121,7 +122,7 @@ const exponential = fc
   });
 
 describe("JSON and NDJSON", () => {
-  test.prop([fc.array(exponential, { minLength: 1, maxLength: 8 })], { numRuns: 500 })(
+  test.prop([fc.array(exponential, { minLength: 1, maxLength: 8 })], runs(500))(
     "writes out an exponent exactly",
     async (numbers) => {
       const objects = numbers.map(({ written }) => `{"id":"a","usd":${written}}`);
@@ -207,7 +208,7 @@ describe("text that is not UTF-8", () => {
   const latin1 = fc.constantFrom("é", "ï", "ü", "ÿ");
   const fault = fc.tuple(fc.nat(), latin1);
 
-  test.prop([rows, rows, fault, pieces], { numRuns: 500 })(
+  test.prop([rows, rows, fault, pieces], runs(500))(
     "is one complaint, about the line of its first character, in every format and however it is cut",
     async (above, below, [at, character], pieceBytes) => {
       const row = (note: string): string => JSON.stringify({ id: "a", usd: 1, note });

@@ -9,6 +9,7 @@ import { PRICE_TYPES } from "../../src/market/contract.ts";
 import { BASES, dateOf, Levels, Series, type Level } from "../../src/market/series.ts";
 import { dayOf, parseSession, sessionKey, type Session } from "../../src/market/session.ts";
 import { ledgerMonthKey } from "../../src/store/paths.ts";
+import { runs } from "../property/runs.ts";
 
 const FIRST = parseSession("2023-12-25T00Z") as Session;
 
@@ -59,7 +60,7 @@ const ledgers = fc
   );
 
 describe("ledger parts", () => {
-  test.prop([ledgers], { numRuns: 200 })("give back every level", (ledger) => {
+  test.prop([ledgers], runs(200))("give back every level", (ledger) => {
     expect(levelsOf(restored(ledger))).toEqual(levelsOf(ledger));
   });
 
@@ -95,7 +96,7 @@ describe("ledger parts", () => {
 
 describe("a series of levels", () => {
   test.prop([levelLists, fc.integer({ min: FIRST - 5, max: FIRST + 190 }), fc.nat(200)], {
-    numRuns: 1_000,
+    ...runs(1_000),
   })("finds what a plain loop finds", (levels, session, span) => {
     const series = new Series(new Levels(levels));
     expect(series.at(session)).toEqual(levels.findLast((item) => item.session <= session) ?? null);

@@ -15,6 +15,7 @@ import {
   type Day,
   type Session,
 } from "../../src/market/session.ts";
+import { runs } from "../property/runs.ts";
 
 /** 9999-12-31. */
 const LAST_DAY = 2_932_896;
@@ -27,15 +28,12 @@ const dayNamed = (text: string): Day => parseDate(text) as Day;
 const sessionNamed = (text: string): Session => parseSession(text) as Session;
 
 describe("sessions", () => {
-  test.prop([sessions], { numRuns: 1_000 })(
-    "survive being written and read in both forms",
-    (session) => {
-      expect(parseSession(sessionKey(session))).toBe(session);
-      expect(parseSession(sessionUtc(session))).toBe(session);
-      expect(sessionKey(session)).toBe(`${sessionUtc(session).slice(0, 13)}Z`);
-      expect(dateText(dayOf(session))).toBe(sessionUtc(session).slice(0, 10));
-    },
-  );
+  test.prop([sessions], runs(1_000))("survive being written and read in both forms", (session) => {
+    expect(parseSession(sessionKey(session))).toBe(session);
+    expect(parseSession(sessionUtc(session))).toBe(session);
+    expect(sessionKey(session)).toBe(`${sessionUtc(session).slice(0, 13)}Z`);
+    expect(dateText(dayOf(session))).toBe(sessionUtc(session).slice(0, 10));
+  });
 
   test.prop([sessions, fc.integer({ min: 0, max: 43_199_999 })])(
     "contain every instant from their start to the next one",
@@ -70,7 +68,7 @@ describe("sessions", () => {
 });
 
 describe("dates", () => {
-  test.prop([days], { numRuns: 1_000 })("survive being written and read", (day) => {
+  test.prop([days], runs(1_000))("survive being written and read", (day) => {
     expect(parseDate(dateText(day))).toBe(day);
   });
 
