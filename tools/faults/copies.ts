@@ -29,15 +29,13 @@ const FIRST = at("2026-11-01T00Z");
 const IDS = Array.from({ length: CONTRACTS }, (_, index) => `contract-${index}`);
 
 /** Returns no rows where the S3 server's programs are missing. */
-export const copyFaults: Faults = async (options) => {
-  const rows: FaultRow[] = [];
-  await withS3(options.say, async (place) => {
+export const copyFaults: Faults = (options) =>
+  withS3(options.say, async (place) => {
     const onS3 = await place.empty();
-    rows.push(...(await copiesThrough(onS3, options)));
+    const rows = await copiesThrough(onS3, options);
     await place.remove(onS3);
+    return rows;
   });
-  return rows;
-};
 
 async function copiesThrough(
   onS3: ObjectStore,

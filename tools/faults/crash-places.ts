@@ -7,6 +7,7 @@ import { MemoryStore } from "../../test/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { testService } from "../../test/services/services.ts";
+import type { FaultRow } from "./fault.ts";
 
 /** A kind of store. Makes copies of a prepared store, so that each fault gets its own. */
 export interface Place {
@@ -45,21 +46,24 @@ export function folderPlace(parent: string): Place {
 }
 
 /**
- * Runs the task with stores in the tests' S3 server. Skips it, and says so, if the server's programs
- * are not installed. Meanwhile this process's environment has the server's keys and address.
+ * Runs the task with stores in the tests' S3 server, and returns its rows. Skips it, and says so, if the
+ * server's programs are not installed. Meanwhile this process's environment has the server's keys and address.
  */
 export async function withS3(
   say: (text: string) => void,
-  task: (place: Place) => Promise<void>,
-): Promise<void> {
+  task: (place: Place) => Promise<FaultRow[]>,
+): Promise<FaultRow[]> {
   const service = testService("s3");
-  if (service === null) return say("not injected: faults on S3 (its server is not installed)");
+  if (service === null) {
+    say("not injected: faults on S3 (its server is not installed)");
+    return [];
+  }
   const before = { ...process.env };
   Object.assign(process.env, service.env);
   try {
     const bucket = service.env["CHIPBOARD_TEST_S3_BUCKET"] ?? "";
     const fresh = (): Promise<ObjectStore> => openS3(`s3://${bucket}/${randomUUID()}`);
-    await task({
+    return await task({
       name: "S3",
       empty: fresh,
       copy: async (original) => copied(original, await fresh()),

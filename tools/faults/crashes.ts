@@ -59,16 +59,19 @@ const CRASHES: readonly Crash[] = [
   { fault: "kill -9 after a write", strike: killed("after"), ...KILLS },
 ];
 
-export const crashFaults: Faults = async (options) => {
-  const rows = [
-    ...(await crashesIn(MEMORY, CRASHES, options)),
-    ...(await crashesIn(folderPlace(join(options.folder, "crashes")), CRASHES, options)),
-  ];
-  await withS3(options.say, async (place) => {
-    rows.push(...(await crashesIn(place, CRASHES, options)));
-  });
-  return rows;
-};
+/** In memory and in a folder. */
+export const localCrashes: Faults = async (options) => [
+  ...(await crashesIn(MEMORY, CRASHES, options)),
+  ...(await crashesIn(folderPlace(join(options.folder, "crashes")), CRASHES, options)),
+];
+
+export const s3Crashes: Faults = (options) =>
+  withS3(options.say, (place) => crashesIn(place, CRASHES, options));
+
+export const crashFaults: Faults = async (options) => [
+  ...(await localCrashes(options)),
+  ...(await s3Crashes(options)),
+];
 
 /** Injects each kind of fault that has a stride for this place, at the writes of every scenario. */
 export async function crashesIn(

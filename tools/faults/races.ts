@@ -18,19 +18,24 @@ const COUNTS = {
 const PUBLISHERS = 20;
 const REPORTED_EVERY = 250;
 
-export const raceFaults: Faults = async (options) => {
+/** In memory and in a folder. */
+export const localRaces: Faults = async (options) => {
   const counts = COUNTS[options.scale];
   const folder = folderPlace(join(options.folder, "races"));
-  const rows = [
+  return [
     await raceInOrders(counts.orders, options),
     await raceMixed(folder, counts.folder, options),
     await racePublishers(folder, counts.crowds, options),
   ];
-  await withS3(options.say, async (s3) => {
-    rows.push(await raceMixed(s3, counts.S3, options));
-  });
-  return rows;
 };
+
+export const s3Races: Faults = (options) =>
+  withS3(options.say, async (s3) => [await raceMixed(s3, COUNTS[options.scale].S3, options)]);
+
+export const raceFaults: Faults = async (options) => [
+  ...(await localRaces(options)),
+  ...(await s3Races(options)),
+];
 
 async function raceInOrders(races: number, { seed, say }: FaultOptions): Promise<FaultRow> {
   const tally = new Tally("publish, rollback and prune in a random order, memory", say);
