@@ -15,7 +15,7 @@ import { Tally, type FaultOptions, type FaultRow, type Faults } from "./fault.ts
 const ACCOUNTS = 1_000;
 /** Other tests on the same server use other databases. */
 const REDIS_DATABASE = 12;
-const PRELOAD = join(import.meta.dirname, "import-killed.ts");
+const PRELOAD = join(import.meta.dirname, "killed-at-write.ts");
 /** Every n-th write is struck, and the first and last ones. SQLite writes each account by a statement of its own. */
 const STRIDES = { full: 10, short: 120 } as const;
 const ENDS = 6;
