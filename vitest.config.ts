@@ -52,9 +52,9 @@ const project = (name: string, isShared: boolean) => ({
 export default defineConfig({
   test: {
     // For a machine ten times slower than ours: they end tests that hang, and measure nothing.
-    testTimeout: 600_000,
-    expect: { poll: { timeout: 300_000 } },
-    hookTimeout: 600_000,
+    testTimeout: 3_600_000,
+    expect: { poll: { timeout: 600_000 } },
+    hookTimeout: 3_600_000,
     pool: "forks",
     // One more than there are cores: many tests wait for timers, processes and services.
     maxWorkers: availableParallelism() + 1,

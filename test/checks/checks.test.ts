@@ -11,7 +11,6 @@ if (!isInstalled) console.warn("npm run install:tools has not run: the checks ar
 
 test.skipIf(!isInstalled && process.env["CI"] === undefined)(
   "npm run check: types, linter, format",
-  { timeout: 600_000 },
   async () => {
     const found = await promisify(execFile)("npm", ["run", "check"], { cwd: ROOT }).then(
       () => "",

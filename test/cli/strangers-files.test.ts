@@ -513,7 +513,7 @@ test.each(CASES)("$name: $what", async ({ name, bytes, told }) => {
   expect(readdirSync(folder)).not.toContain("x");
 });
 
-test("all of them at once, in a process: each message is there", { timeout: 120_000 }, async () => {
+test("all of them at once, in a process: each message is there", async () => {
   const quotes = [...KINDS, ...HEADERS, ...ROWS];
   for (const [name, , bytes] of quotes) writeFileSync(join(folder, name), bytes);
   const words = ["publish", "--catalog", "c.csv", "--store", "x", "--quotes"];

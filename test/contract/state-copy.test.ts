@@ -25,7 +25,7 @@ import { createState, openGatekeeper, withDriver, withRegistry } from "../../src
 import { openRegistry } from "./open-registry.ts";
 import { chipboard } from "../program/program.ts";
 import { RedisServer } from "../services/redis-server.ts";
-import { HOUR_MS, START } from "./state-under-test.ts";
+import { HOUR_MS, START, SOON } from "./state-under-test.ts";
 
 const ADDRESSES = ["203.0.113.7", "203.0.113.8", "2001:db8::"];
 const clock = { now: () => START };
@@ -255,16 +255,13 @@ function copyTests(redis: RedisServer): void {
       await createState(to);
       const gatekeeper = await serve(to);
       await copyState(from, to, START);
-      await vi.waitFor(
-        async () => {
-          expect(await gatekeeper.verdicts.authenticate(valid[0] as string)).toMatchObject({
-            refusal: null,
-          });
-          const subject = gatekeeper.addressSubject(ADDRESSES[0] as string, START);
-          expect(await gatekeeper.counts.used(subject, START)).toBe(1);
-        },
-        { timeout: 120_000 },
-      );
+      await vi.waitFor(async () => {
+        expect(await gatekeeper.verdicts.authenticate(valid[0] as string)).toMatchObject({
+          refusal: null,
+        });
+        const subject = gatekeeper.addressSubject(ADDRESSES[0] as string, START);
+        expect(await gatekeeper.counts.used(subject, START)).toBe(1);
+      }, SOON);
     }
   });
 
@@ -346,11 +343,9 @@ function copyTests(redis: RedisServer): void {
       const emptied = new Redis(at(9));
       onTestFinished(() => emptied.disconnect());
       await emptied.flushdb();
-      await vi.waitFor(() => expect(gatekeeper.trouble).toMatch(/"state copy"/), {
-        timeout: 120_000,
-      });
+      await vi.waitFor(() => expect(gatekeeper.trouble).toMatch(/"state copy"/), SOON);
       await copyState(file, at(9), START);
-      await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), { timeout: 120_000 });
+      await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), SOON);
       expect(await gatekeeper.verdicts.authenticate(valid[0] as string)).toMatchObject({
         refusal: null,
       });

@@ -101,7 +101,7 @@ export function stateGivenBackContract(name: string, create: () => Promise<State
       await use.state.restore();
       await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), {
         ...SOON,
-        timeout: 120_000,
+        timeout: 600_000,
       });
       await counts.flush();
       expect(await counts.used("account:acme", START)).toBe(1);

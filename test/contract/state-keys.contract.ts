@@ -184,7 +184,7 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
       await use.state.restore();
       await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), {
         ...SOON,
-        timeout: 120_000,
+        timeout: 600_000,
       });
       await use.expectSoon(gatekeeper, made.key, "invalid_key");
       await use.registry.close();

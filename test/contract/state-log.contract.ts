@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { UnreachableError } from "../../src/lib/errors.ts";
 import { withDriver } from "../../src/state/open.ts";
 import { forgetSeen } from "../../src/state/facts.ts";
-import { StateInUse, type StateUnderTest } from "./state-under-test.ts";
+import { StateInUse, type StateUnderTest, SOON } from "./state-under-test.ts";
 
 const sha256 = (digit: string): string => digit.repeat(64);
 
@@ -56,13 +56,13 @@ export function stateLogContract(name: string, create: () => Promise<StateUnderT
       const gatekeeper = await use.serve();
       await gatekeeper.see({ number: 3, sha256: sha256("e") });
       await use.state.breakDown();
-      await expect.poll(() => gatekeeper.trouble, { timeout: 15_000 }).not.toBeNull();
+      await expect.poll(() => gatekeeper.trouble).not.toBeNull();
       await expect(gatekeeper.see({ number: 4, sha256: sha256("f") })).rejects.toThrow(
         UnreachableError,
       );
       await use.state.restore();
       await expect
-        .poll(() => gatekeeper.seen().catch(() => null), { timeout: 15_000 })
+        .poll(() => gatekeeper.seen().catch(() => null), SOON)
         .toEqual({
           number: 3,
           sha256: sha256("e"),

@@ -18,7 +18,7 @@ import { InputError, UnreachableError } from "../../src/lib/errors.ts";
 import { createKey } from "../../src/state/api-keys.ts";
 import { Forwarder } from "./forwarder.ts";
 import { RedisServer } from "../services/redis-server.ts";
-import { codeOf } from "./state-under-test.ts";
+import { codeOf, SOON } from "./state-under-test.ts";
 import { stateContract } from "./state.contract.ts";
 
 const now = Date.parse("2026-11-21T09:30:00.000Z");
@@ -113,15 +113,12 @@ function redisTests(baseUrl: string): void {
       await registry.addAccount("acme", "pro", null);
       const { key, key_id } = await registry.createKey("acme", null);
       const expectAll = (code: string): Promise<void> =>
-        vi.waitFor(
-          async () => {
-            for (const gatekeeper of both) {
-              const verdict = await gatekeeper.verdicts.authenticate(key);
-              expect(verdict.refusal ?? "ok").toBe(code);
-            }
-          },
-          { timeout: 120_000, interval: 20 },
-        );
+        vi.waitFor(async () => {
+          for (const gatekeeper of both) {
+            const verdict = await gatekeeper.verdicts.authenticate(key);
+            expect(verdict.refusal ?? "ok").toBe(code);
+          }
+        }, SOON);
       await expectAll("ok");
       await registry.suspendKey(key_id, true);
       await expectAll("key_suspended");
@@ -133,13 +130,13 @@ function redisTests(baseUrl: string): void {
       const gatekeeper = await serve(location);
       for (let call = 1; call <= 20; call++) {
         if (call % 5 === 0) {
-          await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), { timeout: 120_000 });
+          await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), SOON);
           forwarder.loseNextReply();
         }
         const { granted, used } = await gatekeeper.counts.take("account:acme", 100, now);
         expect({ granted, used }).toEqual({ granted: true, used: call });
       }
-      await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), { timeout: 120_000 });
+      await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), SOON);
       expect(await gatekeeper.counts.used("account:acme", now)).toBe(20);
       open.splice(0);
       await gatekeeper.close();
@@ -154,7 +151,7 @@ function redisTests(baseUrl: string): void {
       // It was granted from memory, and Redis has counted it.
       expect([used, gatekeeper.trouble]).toEqual([1, expect.any(String)]);
       gatekeeper.counts.giveBack("account:acme", now);
-      await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), { timeout: 120_000 });
+      await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), SOON);
       await gatekeeper.counts.flush();
       expect(await gatekeeper.counts.used("account:acme", now)).toBe(0);
       open.splice(0);
@@ -190,7 +187,7 @@ function redisTests(baseUrl: string): void {
       }
       expect(await gatekeeper.counts.take(address, 5, now)).toEqual({ granted: false, used: 5 });
       const reason = /the Redis is empty; it held a chipboard state before \(FLUSHALL, or/;
-      await vi.waitFor(() => expect(gatekeeper.trouble).toMatch(reason), { timeout: 120_000 });
+      await vi.waitFor(() => expect(gatekeeper.trouble).toMatch(reason), SOON);
       for (const purpose of ["use", "serve"] as const) {
         await expect(openRegistry(direct, clock, purpose)).rejects.toThrow(reason);
       }
@@ -201,7 +198,7 @@ function redisTests(baseUrl: string): void {
       await withRegistry(direct, clock, "create", (registry) =>
         registry.addAccount("acme", "pro", null),
       );
-      await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), { timeout: 120_000 });
+      await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), SOON);
       expect(gatekeeper.addressSubject("203.0.113.7", now)).toBe(address);
       expect(await client.get(`chipboard:calls:2026-11:${address}`)).toBe("5");
       expect(said.filter((text) => text === null || reason.test(text))).toEqual([
@@ -315,9 +312,10 @@ function redisTests(baseUrl: string): void {
         await server.stop();
         await delay(300);
         await server.resume();
-        await vi.waitFor(() => expect(all.map(({ trouble }) => trouble)).toEqual([null, null]), {
-          timeout: 120_000,
-        });
+        await vi.waitFor(
+          () => expect(all.map(({ trouble }) => trouble)).toEqual([null, null]),
+          SOON,
+        );
       }
       isRunning = false;
       await Promise.all(callers);
@@ -369,11 +367,11 @@ function redisTests(baseUrl: string): void {
       moving.ms += 60_000;
       await vi.waitFor(
         () => expect([gatekeeper.evictionPolicy, gatekeeper.accounts]).toEqual(["allkeys-lru", 0]),
-        { timeout: 5_000 },
+        SOON,
       );
       await tell(server, "config", "set", "maxmemory-policy", "noeviction");
       moving.ms += 60_000;
-      await vi.waitFor(() => expect(gatekeeper.evictionPolicy).toBeNull(), { timeout: 5_000 });
+      await vi.waitFor(() => expect(gatekeeper.evictionPolicy).toBeNull(), SOON);
       expect(said).toEqual(["allkeys-lru", null]);
     });
 
@@ -420,13 +418,10 @@ function redisTests(baseUrl: string): void {
       await withRegistry(location, clock, "use", (registry) => registry.revokeKey(old.key_id));
       const fresh = await make("fresh");
       for (let call = 0; call < 3; call++) await count();
-      await vi.waitFor(
-        async () => {
-          expect([codeOf(await ask(old)), codeOf(await ask(fresh))]).toEqual(["invalid_key", "ok"]);
-          expect(gatekeeper.trouble).toBeNull();
-        },
-        { timeout: 5_000 },
-      );
+      await vi.waitFor(async () => {
+        expect([codeOf(await ask(old)), codeOf(await ask(fresh))]).toEqual(["invalid_key", "ok"]);
+        expect(gatekeeper.trouble).toBeNull();
+      }, SOON);
       const [, usage] = await withRegistry(location, clock, "use", (registry) => registry.usage());
       expect(usage).toMatchObject({ account: "old", used: 6 });
     });
@@ -460,11 +455,11 @@ function redisTests(baseUrl: string): void {
         await forwarder.stop();
         forwarder.leadTo(wrong.port);
         await forwarder.resume();
-        await vi.waitFor(() => expect(gatekeeper.trouble).toContain(answer), { timeout: 10_000 });
+        await vi.waitFor(() => expect(gatekeeper.trouble).toContain(answer), SOON);
         await gatekeeper.counts.take("account:acme", null, now);
         // Connections to the wrong server stay open.
         forwarder.leadTo(right.port);
-        await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), { timeout: 10_000 });
+        await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), SOON);
         const client = new Redis(right.port, "127.0.0.1");
         expect(await client.get("chipboard:calls:2026-11:account:acme")).toBe("2");
         client.disconnect();
@@ -485,7 +480,7 @@ function redisTests(baseUrl: string): void {
       );
       expect(late.map(({ used }) => used)).toEqual([2, 3, 4]);
       process.kill(server.pid as number, "SIGCONT");
-      await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), { timeout: 120_000 });
+      await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), SOON);
       expect(await gatekeeper.counts.used("account:acme", now)).toBe(4);
       await gatekeeper.close();
     });
@@ -520,7 +515,7 @@ async function replicate(primary: RedisServer, replica: RedisServer): Promise<vo
   await tell(replica, "replicaof", "127.0.0.1", String(primary.port));
   await vi.waitFor(
     async () => expect(await tell(replica, "info", "replication")).toContain("link_status:up"),
-    { timeout: 20_000 },
+    SOON,
   );
 }
 

@@ -18,7 +18,7 @@ import { NoStateError } from "../../src/state/driver.ts";
 import { createState, openGatekeeper, withDriver, withRegistry } from "../../src/state/open.ts";
 import { openRegistry } from "./open-registry.ts";
 import { UnreachableError } from "../../src/lib/errors.ts";
-import { codeOf } from "./state-under-test.ts";
+import { codeOf, SOON } from "./state-under-test.ts";
 import { stateContract } from "./state.contract.ts";
 
 const clock = { now: () => Date.parse("2026-11-21T09:30:00.000Z") };
@@ -148,7 +148,7 @@ describe("an SQLite state", () => {
       codeOf(await gatekeeper.verdicts.authenticate(made.key));
     expect(await ask(known)).toBe("ok");
     await lose(file);
-    await vi.waitFor(() => expect(gatekeeper.trouble).not.toBeNull(), { timeout: 5_000 });
+    await vi.waitFor(() => expect(gatekeeper.trouble).not.toBeNull(), SOON);
     // Two more looks.
     await gatekeeper.check();
     await gatekeeper.check();
@@ -156,7 +156,7 @@ describe("an SQLite state", () => {
     expect([await ask(known), await ask(unseen)]).toEqual(["ok", "state_unavailable"]);
     expect((await stat(file).catch(() => ({ size: 0 }))).size).toBe(0);
     await rename(`${file}.away`, file);
-    await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), { timeout: 5_000 });
+    await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), SOON);
     expect(await ask(unseen)).toBe("ok");
     await gatekeeper.close();
   });
@@ -184,7 +184,7 @@ describe("an SQLite state", () => {
     await gatekeeper.counts.take("account:acme", 10, clock.now());
     await rename(file, `${file}.away`);
     await writeFile(file, "not a database");
-    await vi.waitFor(() => expect(gatekeeper.trouble).not.toBeNull(), { timeout: 120_000 });
+    await vi.waitFor(() => expect(gatekeeper.trouble).not.toBeNull(), SOON);
     expect(await gatekeeper.counts.take("account:acme", 10, clock.now())).toEqual({
       granted: true,
       used: 2,
@@ -195,7 +195,7 @@ describe("an SQLite state", () => {
     });
     await rename(`${file}.away`, file);
     await chmod(file, 0o600);
-    await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), { timeout: 120_000 });
+    await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), SOON);
     await gatekeeper.close();
     const after = await openGatekeeper(location, clock);
     expect(await after.counts.used("account:acme", clock.now())).toBe(2);
@@ -214,8 +214,8 @@ describe("an SQLite state", () => {
       await gatekeeper.counts.take(`account:${account_id}`, null, clock.now());
     for (const suffix of ["", "-wal", "-shm"]) await rm(file + suffix);
     await writeFile(file, older, { mode: 0o600 });
-    await vi.waitFor(() => expect(gatekeeper.trouble).not.toBeNull(), { timeout: 120_000 });
-    await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), { timeout: 120_000 });
+    await vi.waitFor(() => expect(gatekeeper.trouble).not.toBeNull(), SOON);
+    await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), SOON);
     const usage = (): Promise<number | undefined> =>
       withRegistry(location, clock, "use", async (registry) => (await registry.usage())[0]?.used);
     expect(await usage()).toBe(3);
@@ -280,7 +280,7 @@ describe("an SQLite state", () => {
     await gatekeeper.close();
     nowMs = Date.parse("2026-12-01T01:00:00.000Z");
     const next = await openGatekeeper(location, moving);
-    await vi.waitFor(() => expect(subjects()).toEqual(["2026-11 account"]), { timeout: 120_000 });
+    await vi.waitFor(() => expect(subjects()).toEqual(["2026-11 account"]), SOON);
     await next.close();
   });
 

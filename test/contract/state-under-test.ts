@@ -22,7 +22,7 @@ export interface StateUnderTest {
 /** The clock's time at the start of every test. */
 export const START = Date.parse("2026-11-21T09:30:00.000Z");
 export const HOUR_MS = 3_600_000;
-export const SOON = { timeout: 120_000, interval: 20 };
+export const SOON = { timeout: 600_000, interval: 20 };
 
 /** "ok", or the code of the refusal. */
 export const codeOf = (verdict: KeyVerdict): string => verdict.refusal ?? "ok";

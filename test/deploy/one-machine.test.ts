@@ -6,7 +6,7 @@
 import { execFileSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test as everyTest, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test as everyTest } from "vitest";
 import { catalogOf, lines, quotesOf } from "../cli/small-market.ts";
 import { eventually } from "../http/fixture.ts";
 import { blocksOf, type Block } from "../docs/blocks.ts";
@@ -39,8 +39,6 @@ function blocks(section: string, language: "sh" | "ini" = "sh"): string[] {
     );
 }
 
-// Each step is a few processes that start, on a busy machine.
-vi.setConfig({ testTimeout: 300_000 });
 const isPossible = process.env["CI"] !== undefined || canBoot();
 if (!isPossible)
   console.warn("No systemd can be started here: its tests are skipped. CI runs them.");
@@ -52,7 +50,7 @@ beforeAll(async () => {
   machine = new Machine(ROOT);
   await machine.boot();
   await prepare();
-}, 120_000);
+});
 afterAll(() => machine?.close());
 
 /** The repository, npm without a network, and a server for the feed and the notices. */

@@ -203,7 +203,7 @@ export function prepareNights(): void {
 
 /** A test of the case with that title. All commands of the case must have run at its end. */
 export function night(title: string, follow: (night: Night) => Promise<void>): void {
-  test(title, { timeout: 300_000 }, async () => {
+  test(title, async () => {
     const folder = mkdtempSync(join(tmpdir(), "chipboard-night-"));
     cpSync(original, folder, { recursive: true });
     const one = new Night(title, folder, keys);

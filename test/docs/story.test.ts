@@ -57,7 +57,7 @@ describe("their blocks", () => {
         writeFile(join(checkout, fileNameOf(block)), block.text));
     } else if (block.language === "sh") {
       const programs = /\b(?:curl|openssl)\b/.exec(block.text)?.[0] ?? "sh";
-      testWith(programs)(`${index}: ${firstLine}`, { timeout: 300_000 }, async () => {
+      testWith(programs)(`${index}: ${firstLine}`, async () => {
         printed = await follow(block.text, exitCodeOf(block));
       });
     } else if (block.language === "text") {

@@ -12,11 +12,7 @@ import {
 } from "../../tools/faults/hostile-callers.ts";
 import { expectNothingLost, SEED } from "./short.ts";
 
-const TIMEOUT_MS = 240_000;
-
-test("nothing is lost to hostile callers", { timeout: TIMEOUT_MS }, () =>
-  expectNothingLost(callerFaults),
-);
+test("nothing is lost to hostile callers", () => expectNothingLost(callerFaults));
 
 const SPOILT: readonly ((text: string) => string)[] = [
   (text) => text.replace(/^x-ratelimit-remaining/im, "x-ratelimit-remainder"),
@@ -49,35 +45,31 @@ async function spoiler(port: number): Promise<Server> {
   });
 }
 
-test(
-  "answers without the quota header, failures and wrong data are counted as lost",
-  { timeout: TIMEOUT_MS },
-  async () => {
-    const folder = await mkdtemp(join(tmpdir(), "chipboard-faults-"));
-    const servers: Server[] = [];
-    onTestFinished(async () => {
-      for (const server of servers) server.close();
-      await rm(folder, { recursive: true });
-    });
-    const told: string[] = [];
-    const rows = await runCallers({
-      scale: "short",
-      folder,
-      seed: SEED,
-      say: (text) => told.push(text),
-      requests: 400,
-      portOf: async ({ port }) => {
-        const server = await spoiler(port);
-        servers.push(server);
-        return (server.address() as AddressInfo).port;
-      },
-    });
-    expect(rows[0]?.lost).toBeGreaterThan(0);
-    expect(told.join("\n")).toContain("no quota field");
-    expect(told.join("\n")).toContain("a failure of the service");
-    expect(told.join("\n")).toContain("data that is no file");
-  },
-);
+test("answers without the quota header, failures and wrong data are counted as lost", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "chipboard-faults-"));
+  const servers: Server[] = [];
+  onTestFinished(async () => {
+    for (const server of servers) server.close();
+    await rm(folder, { recursive: true });
+  });
+  const told: string[] = [];
+  const rows = await runCallers({
+    scale: "short",
+    folder,
+    seed: SEED,
+    say: (text) => told.push(text),
+    requests: 400,
+    portOf: async ({ port }) => {
+      const server = await spoiler(port);
+      servers.push(server);
+      return (server.address() as AddressInfo).port;
+    },
+  });
+  expect(rows[0]?.lost).toBeGreaterThan(0);
+  expect(told.join("\n")).toContain("no quota field");
+  expect(told.join("\n")).toContain("a failure of the service");
+  expect(told.join("\n")).toContain("data that is no file");
+});
 
 test("a key in a log is found, and so is a part of 8 characters", () => {
   const say = (): void => {};

@@ -5,13 +5,8 @@ import { publishSession } from "../../tools/faults/disk-market.ts";
 import { diskFaults } from "../../tools/faults/disks.ts";
 import { expectNothingLost } from "./short.ts";
 
-test(
-  "nothing is lost to full disks, missing permissions and jumping clocks",
-  {
-    timeout: 600_000,
-  },
-  () => expectNothingLost(diskFaults),
-);
+test("nothing is lost to full disks, missing permissions and jumping clocks", () =>
+  expectNothingLost(diskFaults));
 
 const BROKEN: Record<string, typeof publishSession> = {
   "a publish that reports success but writes nothing": async () => ({ code: 0, said: "" }),
@@ -23,7 +18,7 @@ const BROKEN: Record<string, typeof publishSession> = {
     publishSession(store, session - 1, options),
 };
 
-test.for(Object.entries(BROKEN))("counted as lost: %s", { timeout: 60_000 }, async ([, broken]) => {
+test.for(Object.entries(BROKEN))("counted as lost: %s", async ([, broken]) => {
   const told: string[] = [];
   const say = (text: string): unknown => told.push(text);
   const { lost } = await publishByJumpingClock({ scale: "short", seed: 7, say }, broken);

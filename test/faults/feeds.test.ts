@@ -8,11 +8,8 @@ import { FEED_SESSION } from "../../tools/faults/feed-table.ts";
 import type { Publish } from "../../tools/faults/feed-trial.ts";
 import { feedFaults, publishFeeds } from "../../tools/faults/feeds.ts";
 
-test(
-  "nothing is lost to feeds of every kind, some of them published with the program",
-  { timeout: 600_000 },
-  () => expectNothingLost(feedFaults),
-);
+test("nothing is lost to feeds of every kind, some of them published with the program", () =>
+  expectNothingLost(feedFaults));
 
 /** Publishers that break one promise each. */
 const BROKEN: Record<string, Publish> = {
@@ -43,7 +40,7 @@ const BROKEN: Record<string, Publish> = {
   },
 };
 
-test.for(Object.entries(BROKEN))("counted as lost: %s", { timeout: 60_000 }, async ([, broken]) => {
+test.for(Object.entries(BROKEN))("counted as lost: %s", async ([, broken]) => {
   const session = parseSession(FEED_SESSION);
   const publisher: Publish = (request, ...rest) =>
     (request.session === session ? broken : publish)(request, ...rest);

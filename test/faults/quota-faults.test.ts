@@ -4,16 +4,12 @@ import { testService } from "../services/services.ts";
 import { expectCounted, folderQuotaFaults, redisQuotaFaults } from "../../tools/faults/quota.ts";
 import { expectNothingLost } from "./short.ts";
 
-const TIMEOUT_MS = 240_000;
-
 const redis = testService("redis");
 afterAll(() => redis?.stop());
 
-test("nothing is lost with a state in a folder", { timeout: TIMEOUT_MS }, () =>
-  expectNothingLost(folderQuotaFaults),
-);
+test("nothing is lost with a state in a folder", () => expectNothingLost(folderQuotaFaults));
 
-test.skipIf(redis === null)("nothing is lost with a state in Redis", { timeout: TIMEOUT_MS }, () =>
+test.skipIf(redis === null)("nothing is lost with a state in Redis", () =>
   expectNothingLost(redisQuotaFaults),
 );
 

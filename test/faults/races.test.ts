@@ -101,7 +101,7 @@ const WRONG: readonly [string, RegExp, (store: ObjectStore) => ObjectStore][] = 
   ],
 ];
 
-test.for(WRONG)("%s lose in some race", { timeout: 200_000 }, async ([what, message, wrong]) => {
+test.for(WRONG)("%s lose in some race", async ([what, message, wrong]) => {
   const orders = new RaceOrders(wrong);
   const told: string[] = [];
   const tally = new Tally(what, (text) => told.push(text));

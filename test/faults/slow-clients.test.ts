@@ -9,12 +9,9 @@ import {
 } from "../../tools/faults/slow-clients-crowd.ts";
 import { keepsThroughput, slowClientFaults } from "../../tools/faults/slow-clients.ts";
 
-const TIMEOUT_MS = 240_000;
 const BODY = Buffer.from("right");
 
-test("nothing is lost to slow clients", { timeout: TIMEOUT_MS }, () =>
-  expectNothingLost(slowClientFaults),
-);
+test("nothing is lost to slow clients", () => expectNothingLost(slowClientFaults));
 
 describe("a loss is found:", () => {
   const heard = (text: string, isClosed: boolean, wanted = 1): SlowClientView => {

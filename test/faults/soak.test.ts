@@ -21,9 +21,7 @@ const redis = testService("redis", true);
 redis?.stop();
 
 describe.skipIf(redis === null)("a soak", () => {
-  test("nothing is lost over the end of a month", { timeout: 900_000 }, () =>
-    expectNothingLost(soakFaults),
-  );
+  test("nothing is lost over the end of a month", () => expectNothingLost(soakFaults));
 });
 
 describe.skipIf(redis === null)("a soak counts as lost:", () => {
@@ -36,7 +34,7 @@ describe.skipIf(redis === null)("a soak counts as lost:", () => {
     await life.passTo(session, PUBLISHED_MS);
     await begin(life);
     await checkLife(life);
-  }, 120_000);
+  });
   afterAll(async () => {
     await life.close();
     rmSync(folder, { recursive: true, force: true });
@@ -58,7 +56,7 @@ describe.skipIf(redis === null)("a soak counts as lost:", () => {
     ["an entry without its signature", /0000000001\.json is unsigned: expected/, unsigned],
     ["an answer with wrong bytes", /SHA-256 of pro\/index\.json is/, rewritten],
   ];
-  test.for(losses)("%s", { timeout: 60_000 }, async ([what, message, lose]) => {
+  test.for(losses)("%s", async ([what, message, lose]) => {
     const told: string[] = [];
     const tally = new Tally(what, (text) => told.push(text));
     await tally.inject("on purpose", () => lose(life));

@@ -154,7 +154,7 @@ test("before anything is published the documents name the market of the examples
     catalog: catalogOf(["m-1", "m-2"]),
     quotes: lines("id,spot_usd", "m-1,11", "m-2,12"),
   });
-  await expect.poll(() => shown(proxy), { timeout: 60_000 }).toContain("/api/public/v1/prices/m-1");
+  await expect.poll(() => shown(proxy)).toContain("/api/public/v1/prices/m-1");
   await proxy.close();
 });
 

@@ -70,7 +70,6 @@ anyMarket.prop([rawCases], { ...runs(12), endOnFailure: true })(
       expect.stringMatching(/^\d{2,} figures compared, /),
     ]);
   },
-  180_000,
 );
 
 /** What is not calculated from levels: what the publisher says of a contract, and where a series begins. */

@@ -121,7 +121,6 @@ describe("the copy", () => {
       expect(contents.get("a withdrawn session")).not.toEqual(contents.get("another session"));
       expect(contents.get("its rollback")).toEqual(contents.get("another session"));
     },
-    300_000,
   );
 
   testWith("python3")("can be killed at any line", async () => {

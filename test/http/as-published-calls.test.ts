@@ -24,7 +24,7 @@ beforeAll(async () => {
   old = vintages.find(({ number }) => number === GOLDEN_LAST) as Vintage;
   newest = vintages.at(-1) as Vintage;
   proxy = await startTestProxy({ store, clock: new TestClock(endMs + 60_000) });
-}, 300_000);
+});
 afterAll(() => proxy.close());
 
 test("a 200 and a 206 cost one, a 304 and a refusal none", async () => {

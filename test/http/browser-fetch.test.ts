@@ -19,7 +19,7 @@ beforeAll(async () => {
   if (!hasBrowser) return;
   browser = await openBrowser();
   page = await browser.newPage();
-}, 60_000);
+});
 afterAll(async () => {
   await browser?.close();
   await proxy.close();

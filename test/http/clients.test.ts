@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 
 const output = async (program: string, ...args: string[]): Promise<string> =>
-  (await run(program, args, { encoding: "utf8", cwd: folder, timeout: 60_000 })).stdout;
+  (await run(program, args, { encoding: "utf8", cwd: folder })).stdout;
 
 describe("curl", () => {
   testWith("curl")("reads a board, compressed, with either key field", async () => {

@@ -330,7 +330,6 @@ describe("over generated markets", () => {
         await market.close();
       }
     },
-    240_000,
   );
 });
 

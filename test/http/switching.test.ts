@@ -62,62 +62,58 @@ test("a revision and a new session are served; of several publications the newes
   expect((await proxy.get("/readyz")).json).toMatchObject({ publication: 4, store: "ok" });
 });
 
-test(
-  "64 connections during three publications: no errors, and no mixture of snapshots",
-  { timeout: 120_000 },
-  async () => {
-    const clock = new TestClock();
-    clock.ms += sessionsMs(3);
-    // The grace is so long that no delay is raised: each body must be the stored file.
-    proxy = await startTestProxy({ clock, graceMs: sessionsMs(100) });
-    const { store, url, pro } = proxy;
-    const seen: { snapshot: string; path: string; sha256: string }[] = [];
-    const counts = new Map<string, number>();
-    let running = true;
-    const paths = [
-      ["/prices", FILES.board("pro")],
-      ["/prices/dram-3", FILES.contract("pro", "dram-3")],
-      ["/index", FILES.index("pro")],
-      ["/export.csv", FILES.csv("pro")],
-    ] as const;
-    const client = async (start: number): Promise<void> => {
-      for (let at = start; running; at += 1) {
-        const [path, file] = paths[at % paths.length] as (typeof paths)[number];
-        const { status, headers, body, text } = await call(url + API + path, { key: pro });
-        expect(status).toBe(200);
-        const snapshot = headers["x-snapshot"] as string;
-        counts.set(snapshot, (counts.get(snapshot) ?? 0) + 1);
-        const session = text.startsWith("{")
-          ? JSON.parse(text).session_utc
-          : text.split("\r\n")[1]?.split(",")[0];
-        expect(session).toBe(headers["x-session-utc"]);
-        const name = parseSnapshotText(snapshot);
-        expect(headers["x-session-utc"]).toBe(sessionUtc(name?.session as number));
-        seen.push({
-          snapshot,
-          path: file,
-          sha256: createHash("sha256").update(body).digest("hex"),
-        });
-      }
-    };
-    const clients = Array.from({ length: 64 }, (_, at) => client(at));
-    for (const step of [1, 2, 3]) {
-      await publishSession(store, clock, SESSION + step, { usd: 11 + step });
-      const name = snapshotText({ session: SESSION + step, revision: 1 });
-      while ((counts.get(name) ?? 0) < 200) await Promise.race([delay(25), Promise.all(clients)]);
+test("64 connections during three publications: no errors, and no mixture of snapshots", async () => {
+  const clock = new TestClock();
+  clock.ms += sessionsMs(3);
+  // The grace is so long that no delay is raised: each body must be the stored file.
+  proxy = await startTestProxy({ clock, graceMs: sessionsMs(100) });
+  const { store, url, pro } = proxy;
+  const seen: { snapshot: string; path: string; sha256: string }[] = [];
+  const counts = new Map<string, number>();
+  let running = true;
+  const paths = [
+    ["/prices", FILES.board("pro")],
+    ["/prices/dram-3", FILES.contract("pro", "dram-3")],
+    ["/index", FILES.index("pro")],
+    ["/export.csv", FILES.csv("pro")],
+  ] as const;
+  const client = async (start: number): Promise<void> => {
+    for (let at = start; running; at += 1) {
+      const [path, file] = paths[at % paths.length] as (typeof paths)[number];
+      const { status, headers, body, text } = await call(url + API + path, { key: pro });
+      expect(status).toBe(200);
+      const snapshot = headers["x-snapshot"] as string;
+      counts.set(snapshot, (counts.get(snapshot) ?? 0) + 1);
+      const session = text.startsWith("{")
+        ? JSON.parse(text).session_utc
+        : text.split("\r\n")[1]?.split(",")[0];
+      expect(session).toBe(headers["x-session-utc"]);
+      const name = parseSnapshotText(snapshot);
+      expect(headers["x-session-utc"]).toBe(sessionUtc(name?.session as number));
+      seen.push({
+        snapshot,
+        path: file,
+        sha256: createHash("sha256").update(body).digest("hex"),
+      });
     }
-    running = false;
-    await Promise.all(clients);
-    const manifests = new Map<string, Manifest>();
-    for (const text of counts.keys()) {
-      manifests.set(text, await readManifest(store, parseSnapshotText(text) as SnapshotName, null));
-    }
-    for (const { snapshot, path, sha256 } of seen) {
-      const entry = manifests.get(snapshot)?.files.find((file) => file.path === path);
-      expect([snapshot, path, sha256]).toEqual([snapshot, path, entry?.sha256]);
-    }
-  },
-);
+  };
+  const clients = Array.from({ length: 64 }, (_, at) => client(at));
+  for (const step of [1, 2, 3]) {
+    await publishSession(store, clock, SESSION + step, { usd: 11 + step });
+    const name = snapshotText({ session: SESSION + step, revision: 1 });
+    while ((counts.get(name) ?? 0) < 200) await Promise.race([delay(25), Promise.all(clients)]);
+  }
+  running = false;
+  await Promise.all(clients);
+  const manifests = new Map<string, Manifest>();
+  for (const text of counts.keys()) {
+    manifests.set(text, await readManifest(store, parseSnapshotText(text) as SnapshotName, null));
+  }
+  for (const { snapshot, path, sha256 } of seen) {
+    const entry = manifests.get(snapshot)?.files.find((file) => file.path === path);
+    expect([snapshot, path, sha256]).toEqual([snapshot, path, entry?.sha256]);
+  }
+});
 
 test("a rollback: the older snapshot is served again", async () => {
   proxy = await startTestProxy();

@@ -10,7 +10,7 @@ import { connect, type AddressInfo, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isDeepStrictEqual, promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, test as everyTest, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test as everyTest } from "vitest";
 import { createState } from "../../src/state/open.ts";
 import { API, chipboard, killed, market, serve, until } from "../cluster/cluster-fixture.ts";
 import { anchorsOf, PAGES } from "../docs/documents.ts";
@@ -31,9 +31,6 @@ const SILENT = [
   // state-redis.test.ts has a Redis that begins to drop keys.
   "ChipboardStateEvicts",
 ];
-/** For a machine that is busy: the tests wait for what they expect. */
-const PATIENCE_MS = 240_000;
-vi.setConfig({ testTimeout: PATIENCE_MS, hookTimeout: PATIENCE_MS });
 
 const test = testWithService("prometheus");
 

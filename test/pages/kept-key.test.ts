@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { chromium, type Browser, type Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
-import { BROWSER, hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
+import { BROWSER, hasBrowser, inChromium, openBrowser, PATIENCE_MS } from "../services/browser.ts";
 import { testWithService } from "../services/service-programs.ts";
 import { eventually, startTestProxy, type TestProxy } from "../http/fixture.ts";
 import { startPrefixFront } from "../http/prefix-front.ts";
@@ -296,6 +296,7 @@ testWithService("chromium")(
         ...BROWSER,
         executablePath: "/usr/bin/chromium",
       });
+      context.setDefaultTimeout(PATIENCE_MS);
       const [page] = context.pages() as [Page];
       await open(page, proxy.url);
       await giveKey(page, proxy.pro);

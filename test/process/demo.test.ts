@@ -32,9 +32,6 @@ const exec = promisify(execFile);
 const FIRST = ["2026-11-19T12Z", "2026-11-20T00Z", "2026-11-20T12Z", "2026-11-21T00Z"];
 const HEAD = "sessions/2026-11-21T00Z/r1";
 
-// A demonstration of five years is published once, which is long on a busy machine.
-vi.setConfig({ testTimeout: 300_000 });
-
 /** What the tests do here, one after another, is one demonstration's life. */
 let folder: string;
 /** The keys of the newest start in the folder. */
@@ -74,7 +71,7 @@ const published = (): string[] => readdirSync(join(folder, "snapshots/sessions")
 const serves = (session: string, { url }: Serving): Promise<boolean> =>
   vi.waitUntil(
     async () => (await (await fetch(`${url}/readyz`)).text()).includes(`"session_utc":"${session}`),
-    { timeout: 300_000, interval: 200 },
+    { timeout: 3_600_000, interval: 200 },
   );
 const [FIRST_SESSION, HEAD_SESSION] = ["2026-11-19T12:00", "2026-11-21T00:00"] as const;
 

@@ -13,11 +13,9 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { testWith } from "../http/needed-tools.ts";
 import { chipboard, endWithUs, NOW, outputOf } from "../program/program.ts";
-
-vi.setConfig({ testTimeout: 300_000 });
 
 const FILES = ["catalog.csv", "closes.csv", "quotes.csv", "chipboard.env", "crontab", "chipboard"];
 const KILLER = join(import.meta.dirname, "killed-at.ts");

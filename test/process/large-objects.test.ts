@@ -56,7 +56,7 @@ test.concurrent.for([
   ["pro/board.json", 64_000_000],
   ["pro/history.csv", 500_000_000],
   ["ledger", 64_000_000],
-] as const)("%s", { timeout: 600_000 }, async ([path, bytesMax], { expect, onTestFinished }) => {
+] as const)("%s", async ([path, bytesMax], { expect, onTestFinished }) => {
   const store = join(folder, `store-${path.replace("/", "-")}`);
   cpSync(join(folder, "store"), store, { recursive: true });
   await enlarge(store, path);

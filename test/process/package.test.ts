@@ -51,7 +51,7 @@ beforeAll(async () => {
   }
   bin = join(place, "chipboard/bin/chipboard.js");
   launcher = join(place, "chipboard/deploy/run");
-}, 300_000);
+});
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const release = (name: string): Promise<unknown> => {
@@ -230,7 +230,7 @@ test("npm installs what the SBOM lists, in the same versions", async () => {
   const [node = ""] = oldNode();
   // Whatever Node the machine has, the one that was installed runs the command.
   expect((await run(node, [command, "--version"])).stdout).toBe(`${PROGRAM.version}\n`);
-}, 300_000);
+});
 
 describe("on a Node that is too old, with the right one beside it", () => {
   test("the command runs, and ends as it would without", () => {

@@ -178,5 +178,5 @@ describe.each(["starter", "pro"] as const)("a tier above %s", (below) => {
       const path = join(folder, `store/publications/000000000${number}.json`);
       return Object.keys(JSON.parse(readFileSync(path, "utf8")).roots).toSorted();
     }
-  }, 300_000);
+  });
 });

@@ -10,7 +10,7 @@ const AS_NOBODY = join(import.meta.dirname, "setuid.ts");
 /** The start of the tests' clocks: five minutes into their session. */
 export const NOW = "2026-11-21T00:05:00Z";
 /** A process that has not printed its address after this time is killed. */
-const START_MS = 300_000;
+const START_MS = 3_600_000;
 
 export interface StartOptions {
   readonly cwd?: string;

@@ -80,5 +80,4 @@ test.prop([rawCases], runs(60))(
     const { contracts } = await files.json("pro/basket.json");
     expectSame(contracts, naiveBasketFile(market, sessionUtc));
   },
-  180_000,
 );

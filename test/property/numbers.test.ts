@@ -66,9 +66,6 @@ function correctionRows(
   return new Map([...byContract].map(([id, levels]) => [id, levels.map(rowOf)]));
 }
 
-/** These tests take seconds, and longer on a busy machine. */
-const TIMEOUT_MS = 180_000;
-
 describe("the published numbers", () => {
   test.prop([rawCases, fc.boolean()], runs(60))(
     "equal the naive calculation in every field of every tier",
@@ -80,22 +77,17 @@ describe("the published numbers", () => {
       const result = await publishRaw(store, given, sessionUtc);
       await expectNaive(store, result, raw, sessionUtc);
     },
-    TIMEOUT_MS,
   );
 
-  test.prop([rawCases], runs(20))(
-    "are the same in the workbook",
-    async (item) => {
-      const { raw, sessionUtc } = item;
-      const store = new MemoryStore();
-      const input = splitInput(raw, sessionUtc, false);
-      const maxCarryDays = raw.max_carry_days;
-      const given = { ...input, contracts: raw.contracts, maxCarryDays };
-      const result = await publishRaw(store, given, sessionUtc);
-      await expectWorkbook(store, result, raw, sessionUtc);
-    },
-    TIMEOUT_MS,
-  );
+  test.prop([rawCases], runs(20))("are the same in the workbook", async (item) => {
+    const { raw, sessionUtc } = item;
+    const store = new MemoryStore();
+    const input = splitInput(raw, sessionUtc, false);
+    const maxCarryDays = raw.max_carry_days;
+    const given = { ...input, contracts: raw.contracts, maxCarryDays };
+    const result = await publishRaw(store, given, sessionUtc);
+    await expectWorkbook(store, result, raw, sessionUtc);
+  });
 
   test.prop([rawCases, order, amountTexts, fc.constantFrom(...WEIGHTINGS)], runs(40))(
     "of any basket equal the naive calculation",
@@ -146,43 +138,38 @@ describe("the published numbers", () => {
       });
       expectSumsUp(expected);
     },
-    TIMEOUT_MS,
   );
 
   test.prop([rawCases, fc.array(fc.nat(1_000_000), { minLength: 1, maxLength: 5 })], {
     ...runs(25),
-  })(
-    "after a revision equal those of the corrected rows",
-    async ({ raw, sessionUtc }, chosen) => {
-      const store = new MemoryStore();
-      const maxCarryDays = raw.max_carry_days;
-      const input = {
-        ...splitInput(raw, sessionUtc, false),
-        contracts: raw.contracts,
-        maxCarryDays,
-      };
-      await publishRaw(store, input, sessionUtc);
+  })("after a revision equal those of the corrected rows", async ({ raw, sessionUtc }, chosen) => {
+    const store = new MemoryStore();
+    const maxCarryDays = raw.max_carry_days;
+    const input = {
+      ...splitInput(raw, sessionUtc, false),
+      contracts: raw.contracts,
+      maxCarryDays,
+    };
+    await publishRaw(store, input, sessionUtc);
 
-      const places = new Set(chosen.map((pick) => pick % raw.levels.length));
-      const levels = raw.levels.map((level, at) => (places.has(at) ? repriced(level) : level));
-      const revised = { ...raw, levels };
-      const quotes = levels.filter((_, at) => places.has(at));
-      const revision = {
-        contracts: null,
-        quotes,
-        closes: [],
-        maxCarryDays,
-        revise: "Typing error",
-      };
-      const result = await publishRaw(store, revision, sessionUtc);
-      expect(result.snapshot.revision).toBe(2);
+    const places = new Set(chosen.map((pick) => pick % raw.levels.length));
+    const levels = raw.levels.map((level, at) => (places.has(at) ? repriced(level) : level));
+    const revised = { ...raw, levels };
+    const quotes = levels.filter((_, at) => places.has(at));
+    const revision = {
+      contracts: null,
+      quotes,
+      closes: [],
+      maxCarryDays,
+      revise: "Typing error",
+    };
+    const result = await publishRaw(store, revision, sessionUtc);
+    expect(result.snapshot.revision).toBe(2);
 
-      const old = raw.levels.filter((_, at) => places.has(at));
-      const rows = correctionRows(old, sessionUtc);
-      await expectNaive(store, result, revised, sessionUtc, rows);
-    },
-    TIMEOUT_MS,
-  );
+    const old = raw.levels.filter((_, at) => places.has(at));
+    const rows = correctionRows(old, sessionUtc);
+    await expectNaive(store, result, revised, sessionUtc, rows);
+  });
 
   test.prop(
     [
@@ -236,7 +223,6 @@ describe("the published numbers", () => {
       const rows = correctionRows(changed.levels.filter(isBreak), sessionUtc);
       await expectNaive(store, second, revised, sessionUtc, rows);
     },
-    TIMEOUT_MS,
   );
 
   test.prop([rawCases], runs(6))(
@@ -262,6 +248,5 @@ describe("the published numbers", () => {
         ledger.map(({ sha256 }) => sha256);
       expect(digestsOf(last.manifest)).toEqual(digestsOf(once.manifest));
     },
-    TIMEOUT_MS,
   );
 });

@@ -27,12 +27,17 @@ export const BROWSER = {
   ],
 };
 
+/** How long a test waits for what a page shows: for a machine ten times slower than ours. */
+export const PATIENCE_MS = 600_000;
+
 let chromiumOfWorker: Promise<BrowserServer> | undefined;
 
 /** A view of the one Chromium that a worker has for all its files: `close` closes the pages of this view. */
 export async function openBrowser(): Promise<Browser> {
   chromiumOfWorker ??= chromium.launchServer({ ...BROWSER, host: "127.0.0.1" });
-  return chromium.connect((await chromiumOfWorker).wsEndpoint());
+  const browser = await chromium.connect((await chromiumOfWorker).wsEndpoint());
+  browser.on("context", (context) => context.setDefaultTimeout(PATIENCE_MS));
+  return browser;
 }
 
 /** A script that finds in a page what readers with a disability cannot use. */
