@@ -1,4 +1,4 @@
-/** Parts of downloads (RFC 9110, 14), from memory and streamed: which bytes, which status, what it costs. */
+/** Parts of downloads, from memory and streamed: beside ranges.http, what its requests cannot say. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,7 +12,6 @@ import { dataPaths, pagePaths, uncountedPaths } from "./addresses.ts";
 import type { CallOptions, Received } from "./client.ts";
 import {
   eventually,
-  publishedStore,
   publishSession,
   SESSION,
   startTestProxy,
@@ -39,77 +38,7 @@ const putCsv = (store: ObjectStore, bytes: Buffer): Promise<void> =>
 const usedBy = async (proxy: TestProxy, key: string): Promise<number> =>
   (await proxy.get(`${API}/usage`, { key })).json.used;
 
-type Expected = readonly [first: number, last: number] | 416 | 200;
 const N = BIG.length;
-const FIELDS: readonly (readonly [range: string | string[], expected: Expected])[] = [
-  ["bytes=0-0", [0, 0]],
-  ["bytes=0-99", [0, 99]],
-  ["bytes=100-199", [100, 199]],
-  ["bytes=65535-65536", [65_535, 65_536]],
-  ["bytes=1000-200000", [1_000, 200_000]],
-  [`bytes=0-${N - 1}`, [0, N - 1]],
-  // An open end, and an end beyond the file.
-  ["bytes=0-", [0, N - 1]],
-  [`bytes=${N - 1}-`, [N - 1, N - 1]],
-  [`bytes=200000-${N}`, [200_000, N - 1]],
-  ["bytes=5-99999999999999999999999999", [5, N - 1]],
-  // The last bytes; more of them than there are.
-  ["bytes=-1", [N - 1, N - 1]],
-  ["bytes=-70000", [N - 70_000, N - 1]],
-  [`bytes=-${N + 1}`, [0, N - 1]],
-  [`bytes=-${"9".repeat(400)}`, [0, N - 1]],
-  // Nothing of the file.
-  [`bytes=${N}-`, 416],
-  [`bytes=${N}-${N + 5}`, 416],
-  ["bytes=99999999999999999999999999-", 416],
-  [`bytes=${"9".repeat(400)}-`, 416],
-  ["bytes=-0", 416],
-  ["bytes=-000", 416],
-  // Allowed spellings of one range.
-  ["Bytes=0-4", [0, 4]],
-  ["BYTES=007-0010", [7, 10]],
-  [" bytes=0-4 ", [0, 4]],
-  ["bytes=,0-4", [0, 4]],
-  ["bytes=0-4,", [0, 4]],
-  ["bytes=, ,\t0-4 , ,", [0, 4]],
-  // Several ranges, also in two fields.
-  ["bytes=0-4,10-14", 200],
-  ["bytes=0-4, 3-9", 200],
-  ["bytes=0-0,-1", 200],
-  [["bytes=0-4", "bytes=0-4"], 200],
-  [`bytes=${Array.from({ length: 2_000 }, () => "0-0").join(",")}`, 200],
-  // Other units.
-  ["lines=0-4", 200],
-  ["seconds=1-2", 200],
-  ["none", 200],
-  // What is not a range.
-  ["", 200],
-  ["bytes", 200],
-  ["bytes=", 200],
-  ["bytes=-", 200],
-  ["bytes=,", 200],
-  ["bytes=4", 200],
-  ["bytes=5-2", 200],
-  ["bytes=-5-2", 200],
-  ["bytes=--5", 200],
-  ["bytes=-1-", 200],
-  ["bytes=+1-2", 200],
-  ["bytes=0x0-0x4", 200],
-  ["bytes=1e2-1e3", 200],
-  ["bytes=1.0-2", 200],
-  ["bytes=a-b", 200],
-  ["bytes= 0-4", 200],
-  ["bytes =0-4", 200],
-  ["bytes=0 -4", 200],
-  ["bytes=0- 4", 200],
-  ["bytes=0-4;x", 200],
-  ["bytes=0-4bytes=0-4", 200],
-  ["bytes:0-4", 200],
-  ["0-4", 200],
-  ["bytes=é-4", 200],
-  [`bytes=${",".repeat(10_000)}`, 200],
-  [`bytes=${", \t".repeat(5_000)}x`, 200],
-];
 
 describe.each([
   ["from memory", 64_000_000],
@@ -135,24 +64,6 @@ describe.each([
   const ask = (headers: NonNullable<CallOptions["headers"]>, path = CSV, method = "GET") =>
     proxy.get(path, { key: proxy.pro, headers, method });
 
-  test.each(FIELDS)("Range: %.60s -> %j", async (range, expected) => {
-    const before = await usedBy(proxy, proxy.pro);
-    const { status, headers, raw, json } = await ask({ range });
-    expect(status).toBe(typeof expected === "number" ? expected : 206);
-    expect((await usedBy(proxy, proxy.pro)) - before).toBe(status === 416 ? 0 : 1);
-    if (status === 416) {
-      expect(headers["content-range"]).toBe(`bytes */${N}`);
-      expect(json.code).toBe("range_not_satisfiable");
-      return;
-    }
-    const [first, last] = typeof expected === "number" ? [0, N - 1] : expected;
-    expect(headers["content-range"]).toBe(
-      status === 206 ? `bytes ${first}-${last}/${N}` : undefined,
-    );
-    expect(headers["content-length"]).toBe(String(last - first + 1));
-    expect(raw.equals(BIG.subarray(first, last + 1))).toBe(true);
-  });
-
   test("a part has the fields of the whole file, and the whole file says that it has parts", async () => {
     const { date: _date, "content-length": _length, ...fields } = whole.headers;
     expect(fields["accept-ranges"]).toBe("bytes");
@@ -161,80 +72,6 @@ describe.each([
     expect(ofPart).toEqual({ ...fields, "content-range": `bytes 1-5/${N}` });
     const head = await ask({}, CSV, "HEAD");
     expect(head.headers["accept-ranges"]).toBe("bytes");
-  });
-
-  test("HEAD has no parts", async () => {
-    for (const range of ["bytes=0-4", `bytes=${N}-`]) {
-      const { status, headers } = await ask({ range }, CSV, "HEAD");
-      expect([status, headers["content-length"]]).toEqual([200, String(N)]);
-      expect(headers["content-range"]).toBeUndefined();
-    }
-  });
-
-  test("a part is one of the uncoded file, whatever Accept-Encoding says", async () => {
-    for (const accept of ["gzip", "br", "gzip, br", "identity;q=0, gzip"]) {
-      const part = await ask({ range: "bytes=100-199", "accept-encoding": accept });
-      expect([part.status, part.headers["content-encoding"]]).toEqual([206, undefined]);
-      expect(part.headers.etag).toBe(whole.headers.etag);
-      expect(part.raw.equals(BIG.subarray(100, 200))).toBe(true);
-      // Where Range does not count, Accept-Encoding does.
-      const all = await ask({ range: "bytes=0-4,7-9", "accept-encoding": accept });
-      const coding = accept.includes("gzip") ? "gzip" : undefined;
-      expect([all.status, all.headers["content-encoding"]]).toEqual([200, coding]);
-      expect(all.body.equals(BIG)).toBe(true);
-    }
-  });
-
-  test("If-Range: the strong tag or the date of the file as it is; otherwise the whole file", async () => {
-    const etag = whole.headers.etag as string;
-    const date = whole.headers["last-modified"] as string;
-    const later = new Date(Date.parse(date) + 1_000).toUTCString();
-    const earlier = new Date(Date.parse(date) - 1_000).toUTCString();
-    const coded = await ask({ "accept-encoding": "gzip" });
-    expect(coded.headers.etag).not.toBe(etag);
-    const cases: [string, number][] = [
-      [coded.headers.etag as string, 200],
-      [etag, 206],
-      [date, 206],
-      [`W/${etag}`, 200],
-      ['"other"', 200],
-      [`${etag}, "other"`, 200],
-      ["*", 200],
-      ["", 200],
-      [later, 200],
-      [earlier, 200],
-      [new Date(Date.parse(date)).toISOString(), 200],
-      ["yesterday", 200],
-    ];
-    for (const [ifRange, status] of cases) {
-      const part = await ask({ range: "bytes=7-9", "if-range": ifRange });
-      expect([ifRange, part.status]).toEqual([ifRange, status]);
-      expect(part.raw.equals(status === 206 ? BIG.subarray(7, 10) : BIG)).toBe(true);
-    }
-    // A range that has nothing: the whole file if the caller has a part of another one.
-    expect((await ask({ range: `bytes=${N}-`, "if-range": '"other"' })).status).toBe(200);
-    expect((await ask({ range: `bytes=${N}-`, "if-range": etag })).status).toBe(416);
-    // Without Range it means nothing.
-    expect((await ask({ "if-range": '"other"' })).status).toBe(200);
-  });
-
-  test("If-None-Match and If-Modified-Since come first: 304, at no cost", async () => {
-    const before = await usedBy(proxy, proxy.pro);
-    for (const range of ["bytes=0-4", `bytes=${N}-`]) {
-      for (const headers of [
-        { "if-none-match": whole.headers.etag as string },
-        { "if-none-match": `W/${whole.headers.etag}, "x"` },
-        { "if-modified-since": whole.headers["last-modified"] as string },
-        { "if-none-match": whole.headers.etag as string, "if-range": '"other"' },
-      ]) {
-        const { status, raw, headers: fields } = await ask({ range, ...headers });
-        expect([status, raw.length, fields["content-range"]]).toEqual([304, 0, undefined]);
-        expect(fields.etag).toBe(whole.headers.etag);
-      }
-      const changed = await ask({ range: "bytes=0-4", "if-none-match": '"other"' });
-      expect(changed.status).toBe(206);
-    }
-    expect(await usedBy(proxy, proxy.pro)).toBe(before + 2);
   });
 
   test("the workbook has parts, and they make the file", async () => {
@@ -248,7 +85,7 @@ describe.each([
     expect(Buffer.concat(parts).equals(raw)).toBe(true);
   });
 
-  test("JSON, usage, pages and refusals have no parts", async () => {
+  test("JSON, usage and pages have no parts", async () => {
     const json = dataPaths("pro").filter((path) => !/\.(?:csv|xlsx|parquet)$/.test(path));
     for (const path of [
       ...json,
@@ -265,23 +102,6 @@ describe.each([
           undefined,
         ]);
       }
-    }
-    const range = { range: "bytes=0-4" };
-    await expectCode(proxy, CSV, { headers: range }, "key_required");
-    await expectCode(proxy, XLSX, { key: proxy.starter, headers: range }, "tier_required");
-    await expectCode(proxy, `${CSV}?x=1`, { key: proxy.pro, headers: range }, "unknown_parameter");
-  });
-
-  test("while sessions are overdue, downloads keep their parts and tags", async () => {
-    const date = whole.headers["last-modified"] as string;
-    proxy.clock.ms += 24 * 3_600_000;
-    try {
-      const part = await ask({ range: "bytes=3-8", "if-range": whole.headers.etag as string });
-      expect([part.status, part.text]).toEqual([206, BIG.subarray(3, 9).toString()]);
-      expect(part.headers["x-delayed-sessions"]).toBe("1");
-      expect((await ask({ range: "bytes=3-8", "if-range": date })).status).toBe(200);
-    } finally {
-      proxy.clock.ms -= 24 * 3_600_000;
     }
   });
 });
@@ -315,28 +135,6 @@ test("at the quota: 429, to parts, to 416 and to 304", async () => {
   } finally {
     await proxy.close();
     await rm(state, { recursive: true, force: true });
-  }
-});
-
-test.each([64_000_000, 0])("an empty file has no parts (cache of %i bytes)", async (cacheBytes) => {
-  const store = await publishedStore();
-  await putCsv(store, Buffer.alloc(0));
-  const proxy = await startTestProxy({ store, cacheBytes });
-  try {
-    for (const [range, status] of [
-      ["bytes=0-", 416],
-      ["bytes=0-0", 416],
-      ["bytes=-0", 416],
-      ["bytes=-5", 200],
-      ["bytes=1-0", 200],
-    ] as const) {
-      const received = await proxy.get(CSV, { key: proxy.pro, headers: { range } });
-      expect([range, received.status]).toEqual([range, status]);
-      if (status === 416) expect(received.headers["content-range"]).toBe("bytes */0");
-      else expect([received.raw.length, received.headers["content-length"]]).toEqual([0, "0"]);
-    }
-  } finally {
-    await proxy.close();
   }
 });
 

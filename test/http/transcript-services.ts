@@ -1,0 +1,99 @@
+/** The services that transcripts ask: each file has its own, started when its first test needs it. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { API } from "../../src/proxy/routes.ts";
+import { FolderStore } from "../../src/store/folder-store.ts";
+import { FILES } from "../../src/store/paths.ts";
+import { MemoryStore } from "../store/memory-store.ts";
+import { changeHead } from "../cli/signed.ts";
+import { digestField } from "./client.ts";
+import { publishSession, SESSION, startTestProxy, TestClock, type TestProxy } from "./fixture.ts";
+
+export interface TranscriptService {
+  readonly proxy: TestProxy;
+  /** Names of keys and of other values. */
+  readonly values: ReadonlyMap<string, string>;
+  close(): Promise<void>;
+}
+
+/** No key of any account. */
+const UNKNOWN = "cbk_0000000000000000000000000000000000000000000000000";
+
+const of = (
+  proxy: TestProxy,
+  values: Readonly<Record<string, string>> = {},
+): TranscriptService => ({
+  proxy,
+  values: new Map(
+    Object.entries({ pro: proxy.pro, starter: proxy.starter, unknown: UNKNOWN, ...values }),
+  ),
+  close: () => proxy.close(),
+});
+
+/** One session of seventeen contracts, the first ten of which are free, at five past midnight. */
+async function usual(): Promise<TranscriptService> {
+  return of(await startTestProxy());
+}
+
+/** Nothing is published. */
+async function empty(): Promise<TranscriptService> {
+  return of(await startTestProxy({ store: new MemoryStore() }));
+}
+
+/** The same as `usual`, a day later; one account is suspended, and the trial of another is over. */
+async function dayLater(): Promise<TranscriptService> {
+  const proxy = await startTestProxy();
+  const { registry, clock } = proxy;
+  await registry.addAccount("asleep", "pro", null);
+  const suspended = (await registry.createKey("asleep", null)).key;
+  await registry.setAccount("asleep", { suspended: true });
+  await registry.addAccount("tried", "pro", 1);
+  const lapsed = (await registry.createKey("tried", null)).key;
+  clock.ms += 24 * 3_600_000;
+  return of(proxy, { suspended, lapsed });
+}
+
+/** The same as `usual`; the address has used the calls that it has without a key. */
+async function usedUp(): Promise<TranscriptService> {
+  const service = await usual();
+  const ask = () => service.proxy.get(`${API}/prices/dram-0`);
+  while (Number((await ask()).headers["x-ratelimit-remaining"]) > 0) {
+    await Promise.all(Array.from({ length: 50 }, ask));
+  }
+  return service;
+}
+
+/** The same as `usual` with other bytes as the export of Pro, in memory or streamed from a folder. */
+const exporting = (bytes: Buffer, isStreamed: boolean) => async () => {
+  const folder = await mkdtemp(join(tmpdir(), "chipboard-export-"));
+  const store = new FolderStore(folder);
+  await publishSession(store, new TestClock(), SESSION, { first: true });
+  await changeHead(store, () => ({}), { [FILES.csv("pro")]: bytes });
+  const proxy = await startTestProxy({ store, cacheBytes: isStreamed ? 0 : 64_000_000 });
+  return {
+    ...of(proxy, { digest: digestField(bytes) }),
+    close: async () => {
+      await proxy.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+};
+
+/** Several pieces of a stream from a folder (64 kB each), and none of them like another. */
+const LONG = Buffer.from(
+  Array.from({ length: 30_000 }, (_, line) => `row ${line}\r\n`).join(""),
+  "latin1",
+);
+const EMPTY = Buffer.alloc(0);
+
+export const TRANSCRIPT_SERVICES: Readonly<Record<string, () => Promise<TranscriptService>>> = {
+  usual,
+  empty,
+  "a day later": dayLater,
+  "no calls left": usedUp,
+  "a long export": exporting(LONG, false),
+  "a long export, streamed": exporting(LONG, true),
+  "an empty export": exporting(EMPTY, false),
+  "an empty export, streamed": exporting(EMPTY, true),
+};
