@@ -8,7 +8,14 @@ import { FILES } from "../../src/store/paths.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { changeHead } from "../cli/signed.ts";
 import { digestField } from "./client.ts";
-import { publishSession, SESSION, startTestProxy, TestClock, type TestProxy } from "./fixture.ts";
+import {
+  DROPPED_AS_OF,
+  publishSession,
+  SESSION,
+  startTestProxy,
+  TestClock,
+  type TestProxy,
+} from "./fixture.ts";
 
 export interface TranscriptService {
   readonly proxy: TestProxy;
@@ -26,7 +33,13 @@ const of = (
 ): TranscriptService => ({
   proxy,
   values: new Map(
-    Object.entries({ pro: proxy.pro, starter: proxy.starter, unknown: UNKNOWN, ...values }),
+    Object.entries({
+      pro: proxy.pro,
+      starter: proxy.starter,
+      unknown: UNKNOWN,
+      dropped: DROPPED_AS_OF,
+      ...values,
+    }),
   ),
   close: () => proxy.close(),
 });

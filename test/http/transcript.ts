@@ -82,7 +82,7 @@ export function parseTranscript(text: string): TranscriptTest[] {
         test.rows.push(new Map(names.map((name, column) => [name, cells[column] as string])));
       else fail();
     } else if (mark === ">") {
-      const begins = /^([A-Z]+) (.*)$/.exec(rest);
+      const begins = /^([A-Z]+|\{[\w-]+\}) (.*)$/.exec(rest);
       const field = /^([\w-]+): ?(.*)$/.exec(rest);
       if (begins !== null && request?.status !== "") {
         const [, method = "", target = ""] = begins;

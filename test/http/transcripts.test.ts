@@ -55,13 +55,13 @@ async function follow(step: Step, proxy: TestProxy, values: Map<string, string>)
   }
   const fields: Record<string, string[]> = {};
   for (const [name, value] of step.fields) (fields[name.toLowerCase()] ??= []).push(fill(value));
-  const options = { method: step.method, headers: fields };
+  const options = { method: fill(step.method), headers: fields };
   const target = fill(step.target);
   const isPriced = step.expected.some((each) => each.kind === "count" && each.of === "costs");
   const usedBefore = isPriced ? await usedBy(proxy, fields) : 0;
   const received = await proxy.get(target, options);
   const [status, code] = fill(step.status).split(" ");
-  const where = `line ${step.line}: ${step.method} ${target.slice(0, 200)}`;
+  const where = `line ${step.line}: ${options.method} ${target.slice(0, 200)}`;
   expect([where, received.status, received.json?.code]).toEqual([where, Number(status), code]);
   if (code !== undefined) expectProblem(received, code as ProblemCode);
   if (received.status === 304) expect(received.raw.length).toBe(0);
