@@ -10,7 +10,7 @@
  *   < 200               its status
  *   < 404 not_found     its status, and the code of its problem document
  *   < Name: value       a header field; `-`: the answer has none; `/…/`: a pattern
- *   < Name = tag        a header field that later requests name as {tag}
+ *   < Name = tag        a header field that later requests name as {tag}; `= "tag"`: without its quotes
  *   < costs 1           how many calls it cost the caller
  *   < faults 2          how many faults a refusal of parameters names
  *   ~ text              a piece of the body
@@ -22,7 +22,12 @@
 
 export type Expectation =
   | { readonly kind: "field"; readonly name: string; readonly value: string }
-  | { readonly kind: "capture"; readonly name: string; readonly as: string }
+  | {
+      readonly kind: "capture";
+      readonly name: string;
+      readonly as: string;
+      readonly isQuoted: boolean;
+    }
   | { readonly kind: "count"; readonly of: "costs" | "faults"; readonly count: string }
   | { readonly kind: "piece"; readonly isThere: boolean; readonly text: string };
 
@@ -115,8 +120,9 @@ export function parseTranscript(text: string): TranscriptTest[] {
 function readExpectation(text: string): Expectation | null {
   const [, counted, count] = /^(costs|faults) (\S+)$/.exec(text) ?? [];
   if (count !== undefined) return { kind: "count", of: counted as "costs" | "faults", count };
-  const [, captured, as] = /^([\w-]+) = (\w+)$/.exec(text) ?? [];
-  if (captured !== undefined && as !== undefined) return { kind: "capture", name: captured, as };
+  const [, captured, quote, as] = /^([\w-]+) = ("?)(\w+)\2$/.exec(text) ?? [];
+  if (captured !== undefined && as !== undefined)
+    return { kind: "capture", name: captured, as, isQuoted: quote !== "" };
   const [, name, value = ""] = /^([\w-]+): ?(.*)$/.exec(text) ?? [];
   return name === undefined ? null : { kind: "field", name, value };
 }

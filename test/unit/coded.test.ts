@@ -1,4 +1,4 @@
-/** The gzip-coded form of files. Which one a caller gets is in test/http/semantics.test.ts. */
+/** The gzip-coded form of files. Which one a caller gets is in test/http/codings.http. */
 import { constants, gunzipSync, gzipSync, inflateRawSync } from "node:zlib";
 import { fc, test as property } from "@fast-check/vitest";
 import { describe, expect, test } from "vitest";
