@@ -46,7 +46,8 @@ const of = (
 
 /** One session of seventeen contracts, the first ten of which are free, at five past midnight. */
 async function usual(): Promise<TranscriptService> {
-  return of(await startTestProxy());
+  const ids = Array.from({ length: 101 }, (_, at) => `c${at}`).join(",");
+  return of(await startTestProxy(), { "101-ids": ids });
 }
 
 /** Nothing is published. */

@@ -23,7 +23,11 @@ describe.each(FILES)("%s", (file) => {
     return started;
   };
   afterAll(async () => {
-    for (const started of services.values()) await (await started).close();
+    for (const started of services.values()) {
+      const { proxy, close } = await started;
+      await close();
+      expect(proxy.logged.join("")).not.toMatch(/cbk_|"level":50/);
+    }
   });
 
   for (const { title, services: asked, steps, rows } of transcriptOf(file)) {
