@@ -23,6 +23,7 @@ const ROOMS: Readonly<Record<string, string>> = {
   desk: "the operator's commands on snapshots",
   state: "accounts, keys, and counts of calls: SQLite, Redis",
   proxy: "from a request to an answer",
+  docs: "makes the documents that the proxy sends: guide, methodology, reference, OpenAPI, changelog; it runs before a release",
   check: "proves an answer and the log behind it, over HTTP only",
   mcp: "tools for agents, over the public API only",
   demo: "the demonstration market",

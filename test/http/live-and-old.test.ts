@@ -2,7 +2,7 @@
  * An answer is the same from the live snapshot and by `publication`: of every address with data, for each tier and
  * with each parameter, on the market of these tests, on one without any level, and on random markets.
  */
-import { fc, test as property } from "@fast-check/vitest";
+import { test as property } from "@fast-check/vitest";
 import { expect, test } from "vitest";
 import { KEY_TIER_NAMES, type KeyTierName } from "../../src/market/tier.ts";
 import { takenBy, DATA_ROUTES, SUMS_ROUTE, type DataRoute } from "../../src/proxy/routes.ts";

@@ -1,10 +1,8 @@
 /** How much of the market each tier gets; tiers.http has the table of addresses and tiers. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { API as PREFIX, DATA_ROUTES } from "../../src/proxy/routes.ts";
+import { API, DATA_ROUTES } from "../../src/proxy/routes.ts";
 import { TIER_ROWS } from "../../src/proxy/tier-words.ts";
 import { FREE_IDS, startTestProxy, type TestProxy } from "./fixture.ts";
-
-const API = "/api/public/v1";
 
 let proxy: TestProxy;
 beforeAll(async () => {
@@ -60,7 +58,7 @@ test("a basket is priced with the caller's weights, in the caller's order", asyn
 
 test("each address with data is in one row of the table of plans", () => {
   const told = TIER_ROWS.flatMap(({ addresses }) => addresses);
-  for (const path of [...Object.values(DATA_ROUTES).map((route) => route.path), `${PREFIX}/sums`]) {
-    expect(told.filter((address) => PREFIX + address === path)).toHaveLength(1);
+  for (const path of [...Object.values(DATA_ROUTES).map((route) => route.path), `${API}/sums`]) {
+    expect(told.filter((address) => API + address === path)).toHaveLength(1);
   }
 });

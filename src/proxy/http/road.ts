@@ -111,7 +111,7 @@ export function roadOf(options: RoadOptions): Travel {
     try {
       await respond(response, reply, left, backlog);
     } catch (error) {
-      logger.error({ err: error, route: exchange.route }, "answer cannot be sent");
+      logger.error({ err: error, route: exchange.route }, "request failed");
       response.destroy();
     }
   };
