@@ -185,7 +185,7 @@ test("writes a folder whose command runs the package, also when npx's link to it
   const link = join(folder, "linked");
   symlinkSync(bin, link);
   const printed = await outputOf(["init", "made"], { cwd: folder, script: link });
-  expect(printed).toContain("./chipboard publish\n");
+  expect(printed).toContain("./chipboard publish --store ./samples ");
   rmSync(link);
   const { stdout } = await run(join(folder, "made/chipboard"), ["publish"], {
     env: { PATH: "/usr/bin:/bin", CHIPBOARD_NOW: NOW },
