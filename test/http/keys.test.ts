@@ -1,4 +1,4 @@
-/** Header fields with keys, their order, and changes of keys and accounts. */
+/** Keys in Basic credentials, and changes of keys and accounts; keys.http has the other fields. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -19,28 +19,6 @@ const accountOf = async (headers: Record<string, string | string[]>): Promise<un
   const { status, json } = await ask(headers);
   return status === 200 ? json.account : json.code;
 };
-
-test("both fields carry a key; the scheme is in any case", async () => {
-  const { pro } = proxy;
-  expect(await accountOf({ authorization: `Bearer ${pro}` })).toBe("large");
-  expect(await accountOf({ authorization: `bEARER   ${pro}` })).toBe("large");
-  expect(await accountOf({ "x-api-key": pro })).toBe("large");
-  expect(await accountOf({ "X-API-KEY": pro })).toBe("large");
-});
-
-test("Authorization: Bearer is used before x-api-key, valid or not", async () => {
-  const { pro, starter } = proxy;
-  expect(await accountOf({ authorization: `Bearer ${starter}`, "x-api-key": pro })).toBe("small");
-  expect(await accountOf({ authorization: "Bearer wrong", "x-api-key": pro })).toBe("invalid_key");
-  expect(await accountOf({ authorization: "Bearer", "x-api-key": pro })).toBe("invalid_key");
-});
-
-test("another scheme is ignored", async () => {
-  for (const scheme of ["Bearerish x", "Basics x", "Digest username=x", "Negotiate", "basic-ish"]) {
-    expect(await accountOf({ authorization: scheme })).toBe(null);
-    expect(await accountOf({ authorization: scheme, "x-api-key": proxy.pro })).toBe("large");
-  }
-});
 
 describe("Basic", () => {
   const base64 = (text: string | Buffer): string => Buffer.from(text).toString("base64");
@@ -160,104 +138,6 @@ describe("Basic", () => {
     } finally {
       clock.ms -= 24 * 3_600_000;
     }
-  });
-});
-
-test("a key that is sent and not valid is never the free slice", async () => {
-  const { pro } = proxy;
-  const invalid: Record<string, string | string[]>[] = [
-    { "x-api-key": "" },
-    { "x-api-key": "unknown" },
-    { "x-api-key": [pro, pro] },
-    { authorization: "Bearer" },
-    { authorization: "Bearer " },
-    { authorization: `Bearer ${pro}x` },
-    { authorization: `Bearer ${pro.slice(0, -1)}` },
-    { authorization: `Bearer ${pro}, Bearer ${pro}` },
-    { authorization: `Bearer ${pro} ${pro}` },
-    { authorization: `Bearer x ${pro}` },
-    { authorization: `Bearer ${pro}\tx` },
-    { authorization: `Bearer "${pro}"` },
-    { authorization: `Bearer token=${pro}` },
-    { authorization: pro },
-    { authorization: [`Bearer ${pro}`, `Bearer ${pro}`] },
-    { authorization: ["Digest x", `Bearer ${pro}`] },
-    { "x-api-key": "é".repeat(40) },
-    { "x-api-key": "k".repeat(15_000) },
-  ];
-  for (const headers of invalid) {
-    const received = await ask(headers);
-    expect([received.status, received.json.code]).toEqual([401, "invalid_key"]);
-    expect(received.headers["www-authenticate"]).toBe('Bearer error="invalid_token"');
-    expect(received.headers["x-ratelimit-remaining"]).toBe("0");
-  }
-});
-
-describe("a key where no key is read", () => {
-  const FIELDS = ["apikey", "api-key", "x-api-token", "x-auth-token", "token"];
-  /** Fields of other services, and any field at all. */
-  const OTHERS = ["x-authorization", "x-rapidapi-key", "ocp-apim-subscription-key", "x-other"];
-  const RIGHT = /Authorization: Bearer KEY, or x-api-key: KEY/;
-
-  test("is refused, and never the free slice; the refusal names the field and the two right ones", async () => {
-    const { pro } = proxy;
-    const misplaced: [name: string, value: string][] = [
-      ...FIELDS.flatMap((name): [string, string][] => [
-        [name, pro],
-        [name, "cbk_unknown"],
-        [name.toUpperCase(), pro],
-        [name, `Bearer ${pro}`],
-      ]),
-      ["authorization", `Token ${pro}`],
-      ["authorization", `ApiKey ${pro}`],
-      ["authorization", "Token cbk_unknown"],
-      ["authorization", `Token token="${pro}"`],
-      ["authorization", `Digest username=${pro}, realm=x`],
-      ["authorization", `Bearer:${pro}`],
-      ["authorization", pro],
-      ["authorization", `Basic ${pro}`],
-      ...OTHERS.flatMap((name): [string, string][] => [
-        [name, pro],
-        [name, `Bearer  ${pro}`],
-      ]),
-      ["cookie", `a=b; api_key=${pro}`],
-      ["cookie", `api_key="${pro}"; a=b`],
-    ];
-    for (const [name, value] of misplaced) {
-      for (const path of [USAGE, "/api/public/v1/prices", "/api/public/v1/index?x=1"]) {
-        const { status, headers, json } = await proxy.get(path, { headers: { [name]: value } });
-        expect([name, value, status, json.code]).toEqual([name, value, 401, "invalid_key"]);
-        expect(json.detail).toMatch(RIGHT);
-        expect(json.detail).toContain(`The field ${name.toLowerCase()} `);
-        expect(json.detail).not.toContain("cbk_");
-        expect(headers["www-authenticate"]).toBe('Bearer error="invalid_token"');
-        expect(headers["x-ratelimit-remaining"]).toBe("0");
-      }
-    }
-  });
-
-  test("does not matter beside a key that is read", async () => {
-    const { pro, starter } = proxy;
-    for (const name of FIELDS) {
-      expect(await accountOf({ [name]: starter, "x-api-key": pro })).toBe("large");
-      expect(await accountOf({ [name]: starter, authorization: `Bearer ${pro}` })).toBe("large");
-    }
-    expect(await accountOf({ authorization: `Token ${starter}`, "x-api-key": pro })).toBe("large");
-    const wrong = await ask({ authorization: `Token ${pro}`, "x-api-key": "unknown" });
-    expect([wrong.status, wrong.json.detail]).toEqual([401, "The key sent is not valid."]);
-  });
-
-  test("is one that begins with cbk_: everything else in these fields is somebody else's", async () => {
-    for (const value of ["x", "", "Bearer x", "abcbk_x", "CBK_x", "cbk-x"]) {
-      for (const name of FIELDS) expect(await accountOf({ [name]: value })).toBe(null);
-      expect(await accountOf({ authorization: `Token ${value}` })).toBe(null);
-    }
-    // Nor what only has a key in it somewhere.
-    const { pro } = proxy;
-    for (const value of [`see ${pro.slice(0, 4)} keys`, `https://other.example/?a=b ${pro}x y`]) {
-      expect(await accountOf({ "user-agent": `about: ${value}` })).toBe(null);
-    }
-    expect(await accountOf({ referer: `https://other.example/?key=${pro}` })).toBe(null);
   });
 });
 

@@ -46,8 +46,9 @@ const of = (
 
 /** One session of seventeen contracts, the first ten of which are free, at five past midnight. */
 async function usual(): Promise<TranscriptService> {
+  const proxy = await startTestProxy();
   const ids = Array.from({ length: 101 }, (_, at) => `c${at}`).join(",");
-  return of(await startTestProxy(), { "101-ids": ids });
+  return of(proxy, { "101-ids": ids, "pro-but-one": proxy.pro.slice(0, -1) });
 }
 
 /** Nothing is published. */

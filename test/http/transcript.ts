@@ -88,7 +88,7 @@ export function parseTranscript(text: string): TranscriptTest[] {
       else fail();
     } else if (mark === ">") {
       const begins = /^([A-Z]+|\{[\w-]+\}) (.*)$/.exec(rest);
-      const field = /^([\w-]+): ?(.*)$/.exec(rest);
+      const field = /^([\w-]+|\{[\w-]+\}): ?(.*)$/.exec(rest);
       if (begins !== null && request?.status !== "") {
         const [, method = "", target = ""] = begins;
         request = {

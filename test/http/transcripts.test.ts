@@ -58,7 +58,7 @@ async function follow(step: Step, proxy: TestProxy, values: Map<string, string>)
     return;
   }
   const fields: Record<string, string[]> = {};
-  for (const [name, value] of step.fields) (fields[name.toLowerCase()] ??= []).push(fill(value));
+  for (const [name, value] of step.fields) (fields[fill(name)] ??= []).push(fill(value));
   const options = { method: fill(step.method), headers: fields };
   const target = fill(step.target);
   const isPriced = step.expected.some((each) => each.kind === "count" && each.of === "costs");
@@ -113,9 +113,11 @@ async function expectPart(
   { headers: sent }: CallOptions,
   proxy: TestProxy,
 ): Promise<void> {
-  const { range: _, ...others } = sent ?? {};
+  const others = Object.fromEntries(
+    Object.entries(sent ?? {}).filter(([name]) => name.toLowerCase() !== "range"),
+  );
   const whole = await proxy.get(target, {
-    headers: { ...others, "accept-encoding": "identity" },
+    headers: { ...others, "Accept-Encoding": "identity" },
   });
   const [, first, last, size] = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(
     headers["content-range"] as string,
@@ -127,7 +129,7 @@ async function expectPart(
 /** The calls that the caller with these fields has used. */
 async function usedBy(proxy: TestProxy, fields: Record<string, string[]>): Promise<number> {
   const keys = Object.entries(fields).filter(([name]) =>
-    /^(?:authorization|x-api-key)$/.test(name),
+    /^(?:authorization|x-api-key)$/i.test(name),
   );
   return (await proxy.get(`${API}/usage`, { headers: Object.fromEntries(keys) })).json.used;
 }
