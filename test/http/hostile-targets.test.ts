@@ -19,84 +19,13 @@ const send = (bytes: string | Buffer, method?: string, path?: string): Promise<R
 const get = (target: string, lines?: string, version?: string): Promise<Raw> =>
   getFrom(proxy.url, target, lines, version);
 
-describe("paths", () => {
-  const NOWHERE = [
-    `${API}/prices/`,
-    `${API}//prices`,
-    `/${API}/prices`,
-    `${API}/prices//`,
-    `${API}/Prices`,
-    `${API}/prices/dram-0/`,
-    `${API}/prices/%2e%2e`,
-    `${API}/prices/%2E%2e/index`,
-    `${API}/prices/..`,
-    `${API}/prices/../prices`,
-    `${API}/./prices`,
-    `${API}/prices/.`,
-    `${API}/prices/../../../../readyz`,
-    `${API}/%70rices`,
-    "/api%2Fpublic/v1/prices",
-    `${API}\\prices`,
-    `${API}/prices%00`,
-    "/%",
-    "/%zz",
-    "/..%2f..%2fpackage.json",
-    "/docs/",
-    "/docs/..%2f..%2fserver.ts",
-    "/assets/reference.js.map",
-    "/openapi.json/",
-    "//",
-    "/*",
-    "/metrics",
-    API,
-    `${API}/prices;a=b`,
-  ];
-  for (const path of NOWHERE) {
-    test(`${path}: not_found`, async () => {
-      const { status, code } = await get(path);
-      expect([status, code]).toEqual([404, "not_found"]);
-    });
+test("bytes beyond ASCII in path and query", async () => {
+  for (const target of [`${API}/prices/\xe9`, `${API}/prices?\xff=\xfe`, `/\xc3\xa9`]) {
+    const { status } = await get(target);
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(status).toBeLessThan(500);
   }
-
-  const STRANGE_IDS = [
-    "%00",
-    "%",
-    "%zz",
-    "%ff%fe",
-    "dram%2D0%00",
-    "a%2F..%2Fprices",
-    "%C3%A9",
-    "x".repeat(5_000),
-    "..%2f..%2fpro%2fcontracts%2fdram-0",
-    "__proto__",
-    "constructor",
-    "toString",
-    "dram-0.json",
-    "%252e%252e",
-  ];
-  for (const id of STRANGE_IDS) {
-    test(`${id.slice(0, 40)}: unknown_contract`, async () => {
-      for (const path of [`${API}/prices/`, "/contracts/"]) {
-        const { status, code, text } = await get(path + id);
-        expect([status, code]).toEqual([404, "unknown_contract"]);
-        expect(text.length).toBeLessThan(400);
-      }
-    });
-  }
-
-  test("an unnecessary escape still names the contract", async () => {
-    expect((await get(`${API}/prices/dram%2D0`)).status).toBe(200);
-  });
-
-  test("bytes beyond ASCII in path and query", async () => {
-    for (const target of [`${API}/prices/\xe9`, `${API}/prices?\xff=\xfe`, `/\xc3\xa9`]) {
-      const { status } = await get(target);
-      expect(status).toBeGreaterThanOrEqual(400);
-      expect(status).toBeLessThan(500);
-    }
-  });
 });
-
 describe("a known path with something inserted", () => {
   const KNOWN = [
     "/",

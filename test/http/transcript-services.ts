@@ -2,7 +2,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { linkAddress } from "../../src/proxy/answers/link-target.ts";
 import { API } from "../../src/proxy/routes.ts";
+import { createLinkToken } from "../../src/state/api-keys.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { FILES } from "../../src/store/paths.ts";
 import { MemoryStore } from "../store/memory-store.ts";
@@ -80,6 +82,23 @@ async function usedUp(): Promise<TranscriptService> {
   return of(proxy, { "tag-without-key": headers.etag as string });
 }
 
+/** The same as `usual`; each paid account has a link to its export. */
+async function links(): Promise<TranscriptService> {
+  const proxy = await startTestProxy();
+  const linkOf = (account: string) => proxy.registry.createLink(account, "/export.csv", null);
+  const { token, path } = await linkOf("large");
+  const ofStarter = await linkOf("small");
+  return of(proxy, {
+    token,
+    link: linkAddress(token, path),
+    "of-starter": linkAddress(ofStarter.token, ofStarter.path),
+    "unknown-link": linkAddress(createLinkToken(), path),
+    "token-in-lower-case": token.toLowerCase(),
+    "token-but-one": token.slice(0, -1),
+    "token-escaped": token.replace("_", "%5F"),
+  });
+}
+
 /** The same as `usual` with other bytes as the export of Pro, in memory or streamed from a folder. */
 const exporting = (bytes: Buffer, isStreamed: boolean) => async () => {
   const folder = await mkdtemp(join(tmpdir(), "chipboard-export-"));
@@ -108,6 +127,7 @@ export const TRANSCRIPT_SERVICES: Readonly<Record<string, () => Promise<Transcri
   empty,
   "a day later": dayLater,
   "no calls left": usedUp,
+  links,
   "a long export": exporting(LONG, false),
   "a long export, streamed": exporting(LONG, true),
   "an empty export": exporting(EMPTY, false),
