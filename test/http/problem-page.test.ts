@@ -1,5 +1,5 @@
-/** Problems as pages for browsers; programs get the problem document. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+/** Problems as pages for browsers; problem-forms.http says who gets one. */
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { inChromium, openBrowser } from "../services/browser.ts";
 import { startTestProxy, type TestProxy } from "./fixture.ts";
 import { startPrefixFront } from "./prefix-front.ts";
@@ -10,65 +10,10 @@ beforeAll(async () => {
 });
 afterAll(() => proxy.close());
 
-const HTML = "text/html; charset=utf-8";
 const DOCUMENT = "application/problem+json";
 const CHROMIUM =
   "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8," +
   "application/signed-exchange;v=b3;q=0.7";
-const VARY = "Authorization, X-Api-Key, Accept-Encoding, Accept";
-
-describe("the form is the one that Accept prefers", () => {
-  test.each([
-    [CHROMIUM, HTML],
-    ["text/html", HTML],
-    ["text/*", HTML],
-    ["TEXT/HTML, application/json;q=0.9", HTML],
-    ["text/html;q=0.8, application/*;q=0.5", HTML],
-    [undefined, DOCUMENT],
-    ["*/*", DOCUMENT],
-    ["text/html, */*", DOCUMENT],
-    ["application/json, text/html;q=0.9", DOCUMENT],
-    ["application/problem+json, text/html", DOCUMENT],
-    ["text/html;q=0, */*", DOCUMENT],
-    ["text/html;q=1.5.5", DOCUMENT],
-    ["text/plain", DOCUMENT],
-    ["", DOCUMENT],
-  ])("%s: %s", async (accept, type) => {
-    const headers = accept === undefined ? {} : { accept };
-    const answer = await proxy.get("/none", { headers });
-    expect([answer.status, answer.headers["content-type"]]).toEqual([404, type]);
-    expect(answer.headers.vary).toBe(VARY);
-    expect(answer.headers["cache-control"]).toBe("no-store");
-    if (type === DOCUMENT) expect(answer.json.code).toBe("not_found");
-    else {
-      expect(answer.text).toContain("<h1>No such address</h1>");
-      expect(answer.text).not.toMatch(/aria-current|<!--/);
-      expect(answer.text).toContain(
-        '<meta name="description" content="There is nothing at this path." />',
-      );
-    }
-  });
-
-  test("below /api it is always the document", async () => {
-    for (const path of ["/api/", "/api/public/v1/none", "/api/public/v1/prices/none"]) {
-      const { status, headers } = await proxy.get(path, { headers: { accept: "text/html" } });
-      expect([path, status, headers["content-type"]]).toEqual([path, 404, DOCUMENT]);
-      expect(headers.vary).toBe("Authorization, X-Api-Key, Accept-Encoding");
-    }
-  });
-});
-
-test("other problems are pages, too, with their status and fields", async () => {
-  const headers = { accept: CHROMIUM };
-  const inAddress = await proxy.get(`/?key=${proxy.pro}`, { headers });
-  expect([inAddress.status, inAddress.headers["content-type"]]).toEqual([400, HTML]);
-  expect(inAddress.text).toContain("<h1>Key in the address</h1>");
-  expect(inAddress.text).toContain('docs#key_in_query"');
-  expect(inAddress.text).not.toContain(proxy.pro);
-  const posted = await proxy.get("/guide", { headers, method: "POST" });
-  expect([posted.status, posted.headers.allow]).toEqual([405, "GET, HEAD, OPTIONS"]);
-  expect(posted.text).toContain("Method POST: expected GET, HEAD, OPTIONS.");
-});
 
 test("it names the address that was asked, and the contracts that may be meant", async () => {
   const main = async (path: string): Promise<string> => {
