@@ -2,7 +2,7 @@
 import type { Clock } from "../lib/clock.ts";
 import { ConflictError, DamageError } from "../lib/errors.ts";
 import { sessionAt, sessionKey, type Session } from "../market/session.ts";
-import { appendPublication } from "../snapshot/log/append.ts";
+import { appendRollback } from "../snapshot/log/append.ts";
 import { isPublication, type Publication, type StoredEntry } from "../snapshot/log/entry.ts";
 import {
   NO_KEYS,
@@ -58,7 +58,7 @@ export async function rollBack(
   await store.prove();
   await requireWhole(store, snapshot);
   const roots = rootsOf(manifest);
-  const publication = await appendPublication(
+  const publication = await appendRollback(
     store,
     { ...name, action: "rollback", reason, manifest_sha256, corrections: 0, roots },
     newest,

@@ -13,8 +13,8 @@ import { renderCatalog } from "../snapshot/catalog-file.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 import { renderManifest, type Manifest } from "../snapshot/manifest.ts";
 import { claimName, releaseName } from "../snapshot/claims.ts";
-import { appendPublication, isOvertaken } from "../snapshot/log/append.ts";
-import type { Publication, StoredEntry } from "../snapshot/log/entry.ts";
+import { appendEntry, isOvertaken } from "../snapshot/log/append.ts";
+import type { StoredEntry } from "../snapshot/log/entry.ts";
 import type { LogKeys } from "../snapshot/log/sign.ts";
 import type { TimeGates } from "../snapshot/log/time-gates.ts";
 import { compareObjects, objectsOf } from "../snapshot/stored-snapshot.ts";
@@ -67,16 +67,16 @@ interface Commit {
 
 /**
  * Writes inputs and manifest of a snapshot whose other objects are written, makes it the head, and returns
- * the entry that does so. Returns null if another run appended first a head, or a prune of an object that
- * this run needs. Then it removes the snapshot's folder, as it does before it throws RefusedError: the gates on
- * the time refuse the append, because the clock was moved during the run. Throws DamageError if a key holds
- * other bytes than the snapshot's, or loses them, and UnreachableError if the store cannot be written.
+ * the number of the entry that does so. Returns null if another run appended first: the files name the number
+ * that the entry would have had. Then it removes the snapshot's folder, as it does before it throws RefusedError:
+ * the gates on the time refuse the append, because the clock was moved during the run. Throws DamageError if a key
+ * holds other bytes than the snapshot's, or loses them, and UnreachableError if the store cannot be written.
  */
 export async function commit(
   store: ObjectStore,
   { name, manifest, inputs, keys, timeGates, newest }: Commit,
   clock: Clock,
-): Promise<Publication | null> {
+): Promise<number | null> {
   await atOnce(inputs, async ({ entry, stored }) => {
     if (stored !== null) await store.create(entry.key, stored);
     // Another machine may have stored the same input in other gzip bytes.
@@ -89,16 +89,15 @@ export async function commit(
     { key: snapshotFileKey(name, FILES.manifest), bytes: bytes.length, sha256 },
     ...objectsOf(name, manifest),
   ]);
-  const months = manifest.ledger.map(({ key }) => key);
   // A prune takes the files of a run that can no longer publish: that is no damage.
-  const isLate = damages.length > 0 && (await isOvertaken(store, name, newest, months));
+  const isLate = damages.length > 0 && (await isOvertaken(store, newest));
   if (damages.length > 0 && !isLate) {
     const what = `${snapshotText(name)} in ${store.location} differs from what was written`;
     throw new DamageError(`${what}; it is not published`, damages);
   }
-  const entry = isLate
+  const appended = isLate
     ? null
-    : await appendPublication(
+    : await appendEntry(
         store,
         {
           ...name,
@@ -111,19 +110,18 @@ export async function commit(
         newest,
         clock.now(),
         timeGates,
-        months,
         keys,
       ).catch(async (error: unknown) => {
         if (error instanceof RefusedError) await removeSnapshot(store, name);
         throw error;
       });
-  if (entry === null) {
+  if (appended === null) {
     await removeSnapshot(store, name);
     return null;
   }
   // The publication stands even if this fails; the next prune removes the claim.
   await releaseName(store, name).catch(() => {});
-  return entry;
+  return appended.entry.number;
 }
 
 /** Creates the object. If it exists, throws DamageError unless it holds the same bytes. */

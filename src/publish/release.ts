@@ -84,10 +84,11 @@ export async function release(
     if (error instanceof InputError) await removeSnapshot(store, name);
     throw error;
   });
-  const entry = await commit(store, { name, manifest, inputs, keys, timeGates, newest }, clock);
-  if (entry === null) return null;
+  const written = { name, manifest, inputs, keys, timeGates, newest };
+  const publication = await commit(store, written, clock);
+  if (publication === null) return null;
   const signing = signingOf(keys, "signed");
-  return { ...result, manifest, outcome: "published", publication: entry.number, signing };
+  return { ...result, manifest, outcome: "published", publication, signing };
 }
 
 const boardOf = ({ market, session }: Content): BoardRecord[] =>

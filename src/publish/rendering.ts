@@ -35,6 +35,7 @@ import {
   type LedgerMonth,
   type Manifest,
 } from "../snapshot/manifest.ts";
+import { numberAfter } from "../snapshot/log/append.ts";
 import { formsOf, type NamedObject } from "../snapshot/stored-snapshot.ts";
 import { renderSums } from "../snapshot/sums.ts";
 import { mediaTypeOf } from "../store/media-types.ts";
@@ -77,7 +78,8 @@ export async function render(
 ): Promise<Rendering> {
   const { market, session: head, ledger } = content;
   const views = perTier((tier) => tierView(market, TIERS[tier], head));
-  const input = { ...content, head, program: PROGRAM };
+  const publication = numberAfter(end.newest);
+  const input = { ...content, head, publication, program: PROGRAM };
   const toRender = snapshotFiles(input, views);
   let done = 0;
   const files = await atOnce(toRender, async (file) => {
@@ -94,14 +96,13 @@ export async function render(
       entry,
     ]),
   );
-  const began = end.newest?.entry.number ?? 0;
   const months = await atOnce(monthsOf(ledger), async (month) => {
     const bytes = encodeMonth(ledger, month);
     if (bytes === null) return [];
     const size = sized(bytes);
     const kept = known.get(`${month} ${size.sha256}`);
     if (kept !== undefined) return [kept];
-    const entry = { key: ledgerMonthKey(month, size.sha256, began), ...size };
+    const entry = { key: ledgerMonthKey(month, size.sha256, publication - 1), ...size };
     requireFit({ ledger: [entry] });
     await sink(entry, bytes);
     return [entry];

@@ -33,8 +33,14 @@ export interface PlannedFile {
   render(): string | Uint8Array | Iterable<Piece> | Promise<Uint8Array>;
 }
 
+/** What the files of a snapshot are rendered from. */
+export interface SnapshotInput extends ReportInput {
+  /** The number of the entry that makes the snapshot the head. */
+  readonly publication: number;
+}
+
 /** The files of a snapshot. `views` are of `input.market` at `input.head`. */
-export function snapshotFiles(input: ReportInput, views: PerTier<TierView>): PlannedFile[] {
+export function snapshotFiles(input: SnapshotInput, views: PerTier<TierView>): PlannedFile[] {
   const { market, head } = input;
   const { catalog } = market;
   const indices = indicesWithSeries(market, head);
@@ -47,7 +53,7 @@ export function snapshotFiles(input: ReportInput, views: PerTier<TierView>): Pla
 }
 
 function tierFiles(
-  input: ReportInput,
+  input: SnapshotInput,
   view: TierView,
   indices: readonly IndexWithSeries[],
 ): PlannedFile[] {

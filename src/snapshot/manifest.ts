@@ -13,8 +13,10 @@ import { ledgerMonthContent, parseInputKey, parseLedgerMonthKey } from "../store
 import { unreleasedFormat } from "./log/entry.ts";
 import { sha256Field } from "./stored-fields.ts";
 
-/** The format that this version writes: the first one that was released. */
-export const FORMAT = 3;
+/** The format that this version writes. */
+export const FORMAT = 4;
+/** The formats that it reads: every one that was released. */
+const FORMATS = [3, FORMAT] as const;
 
 /** The largest size of a manifest that is read: 50,000 files have less. */
 export const MANIFEST_BYTES_MAX = 32_000_000;
@@ -104,7 +106,7 @@ const tierSummary = z.object({
 
 const manifestSchema = z.object({
   /** The version of the format's rules. */
-  format: z.literal(FORMAT),
+  format: z.literal(FORMATS),
   session_utc: sessionUtc,
   revision: z.int().positive(),
   /** As `identityOf` makes it. */
@@ -214,12 +216,12 @@ export function parseManifest(bytes: Uint8Array, where: string): Manifest {
   try {
     const value: unknown = JSON.parse(Buffer.from(bytes).toString("utf8"));
     ({ format } = formatSchema.parse(value));
-    if (format === FORMAT) return manifestSchema.parse(value);
+    if (FORMATS.some((each) => each === format)) return manifestSchema.parse(value);
   } catch (cause) {
     throw new DamageError(`${where} is not a manifest this version can read`, [], { cause });
   }
-  if (format < FORMAT) throw unreleasedFormat(where);
+  if (format < FORMATS[0]) throw unreleasedFormat(where);
   throw new DamageError(
-    `${where} was published by a newer chipboard: its format is ${format}, expected ${FORMAT}`,
+    `${where} was published by a newer chipboard: its format is ${format}, expected at most ${FORMAT}`,
   );
 }

@@ -140,8 +140,8 @@ async function keepsServing(reason: string): Promise<void> {
 }
 
 test("a head of a newer format: the proxy keeps what it serves, and says why", async () => {
-  await arriving((source) => changeHead(source, () => ({ format: 4, tiers: "elsewhere" })));
-  await keepsServing("was published by a newer chipboard: its format is 4, expected 3");
+  await arriving((source) => changeHead(source, () => ({ format: 5, tiers: "elsewhere" })));
+  await keepsServing("was published by a newer chipboard: its format is 5, expected at most 4");
 });
 
 test("a head of a development version: the proxy keeps what it serves, and says why", async () => {

@@ -10,7 +10,7 @@ import { sourceOf } from "../../src/feed/source.ts";
 import { USUAL_LIMITS } from "../../src/feed/finding.ts";
 import { publish } from "../../src/publish/publish.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
-import { appendPublication } from "../../src/snapshot/log/append.ts";
+import { appendRollback } from "../../src/snapshot/log/append.ts";
 import { mustRead, readLogEnd } from "../../src/snapshot/log/walk.ts";
 import { ANY_TIME, readPublications } from "../../test/store/log-entries.ts";
 import { NO_KEYS, type LogKeys } from "../../src/snapshot/log/sign.ts";
@@ -96,7 +96,7 @@ export async function appendRollbacks(
     const target = published.at(-1 - ((left * STEP) % published.length));
     if (newest === null || target === undefined) throw new Error("Nothing is published");
     const { session, revision, manifest_sha256, roots } = target;
-    const appended = await appendPublication(
+    const appended = await appendRollback(
       store,
       {
         action: "rollback",

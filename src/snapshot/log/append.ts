@@ -2,18 +2,18 @@
  * Appends entries to the log: numbered, dated, linked to the entry before, signed. Every change of a
  * store is an append. If several runs append the same number, exactly one succeeds.
  *
- * A prune appends an entry with the names of what it takes before it removes anything. A publish or
- * rollback at the same time finds its number taken and reads that entry: if the entry names
- * something that the run needs, the run starts again or is refused, otherwise it appends after the
- * entry. If the publish comes first, the prune finds its number taken and starts again. So one of
- * the two always sees the other, whatever their clocks say. A prune that crashes after its entry
- * leaves objects that no run needs; the next prune removes them. A taken name is never used again
- * (claims.ts, ledgerMonthKey).
+ * A prune appends an entry with the names of what it takes before it removes anything. A publish or a
+ * rollback at the same time finds its number taken. A publish then starts again from the log as it is: its
+ * files name the number of its entry. A rollback reads the entry: if that names something that the rollback
+ * needs, the rollback is refused, otherwise it appends after the entry. If the publish comes first, the prune
+ * finds its number taken and starts again. So one of the two always sees the other, whatever their clocks
+ * say. A prune that crashes after its entry leaves objects that no run needs; the next prune removes them. A
+ * taken name is never used again (claims.ts, ledgerMonthKey).
  */
 import { instantText } from "../../lib/clock.ts";
 import { UnreachableError } from "../../lib/errors.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
-import { publicationKey, snapshotText, type SnapshotName } from "../../store/paths.ts";
+import { publicationKey, snapshotText } from "../../store/paths.ts";
 import {
   isPublication,
   parseEntry,
@@ -24,7 +24,7 @@ import {
 } from "./entry.ts";
 import { NO_KEYS, requireTrusted, signedEntry, type LogKeys } from "./sign.ts";
 import { requireTimely, type TimeGates } from "./time-gates.ts";
-import { entriesIn, mustRead, requireLink, walkLog } from "./walk.ts";
+import { entriesIn, mustRead, requireLink } from "./walk.ts";
 
 /** What the log before an entry decides. */
 type Place = "number" | "at" | "previous";
@@ -85,12 +85,12 @@ async function explainFailedAppend(
 }
 
 /**
- * Appends a publish or a rollback after `newest`, the newest entry that the run has read. Later
- * prunes do not stop it unless they took the snapshot or one of `months`, the keys of its ledger.
- * Returns the entry in the log, or null if another run was first. Throws DamageError if a prune that came
- * first is not one that the keys let it go on from, and RefusedError as `appendEntry` does.
+ * Appends a rollback after `newest`, the newest entry that the run has read. Later prunes do not stop it
+ * unless they took the snapshot or one of `months`, the keys of its ledger. Returns the entry in the log, or
+ * null if another run was first. Throws DamageError if a prune that came first is not one that the keys let
+ * it go on from, and RefusedError as `appendEntry` does.
  */
-export async function appendPublication(
+export async function appendRollback(
   store: ObjectStore,
   wanted: Omit<Publication, Place>,
   newest: StoredEntry | null,
@@ -111,24 +111,14 @@ export async function appendPublication(
   }
 }
 
-/**
- * Whether an entry after `newest` stops a run that read the log until there: it makes a head, or takes
- * the snapshot or one of `months`.
- */
-export async function isOvertaken(
+/** Whether the log has an entry after `newest`. */
+export const isOvertaken = async (
   store: ObjectStore,
-  name: SnapshotName,
   newest: StoredEntry | null,
-  months: readonly string[],
-): Promise<boolean> {
-  const needed = new Set([snapshotText(name), ...months]);
-  for await (const { entry } of walkLog(entriesIn(store), numberAfter(newest))) {
-    if (overtakes(entry, needed)) return true;
-  }
-  return false;
-}
+): Promise<boolean> => (await entriesIn(store)(numberAfter(newest))) !== null;
 
 const overtakes = (entry: Entry, needed: ReadonlySet<string>): boolean =>
   isPublication(entry) || [...entry.snapshots, ...entry.parts].some((name) => needed.has(name));
 
-const numberAfter = (newest: StoredEntry | null): number => (newest?.entry.number ?? 0) + 1;
+/** The number of the entry after `newest`. */
+export const numberAfter = (newest: StoredEntry | null): number => (newest?.entry.number ?? 0) + 1;
