@@ -1,5 +1,5 @@
 /** `publish`: makes a session's snapshot from feeds, and makes it the head. */
-import { Command } from "commander";
+import { Command, type Option } from "commander";
 import { clockFromEnvironment } from "../lib/config.ts";
 import { ChipboardError, InputError } from "../lib/errors.ts";
 import { PRIVATE_FILE_MODE } from "../lib/modes.ts";
@@ -49,6 +49,7 @@ export function publishCommand(): Command {
         'publish --quotes fix.csv --revise "source corrected DDR5"',
         'publish --quotes fix.csv --accept moves:a --by "A. Operator" --why "the source confirmed it"',
         'publish --rerender "new columns"',
+        'publish --restate-series "levels of May were of another market"',
         "publish --quotes quotes.csv --sign-key signing.pem",
         "publish --quotes - --session 2026-11-21T00Z --dry-run < quotes.ndjson",
       ),
@@ -88,18 +89,21 @@ async function runOf(options: PublishOptions, command: Command): Promise<Run> {
   const clock = clockFromEnvironment();
   const { dryRun = false, by = null, why = null } = options;
   const release = { dryRun, by, why, keys: await logKeysFrom(options) };
-  if (options.rerender !== undefined) {
-    requireNoInput(command);
+  const { restateSeries } = options;
+  const isAlone = restateSeries !== undefined && inputOptions(command).length === 0;
+  const reason = isAlone ? restateSeries : options.rerender;
+  if (reason !== undefined) {
+    if (!isAlone) requireNoInput(command);
     const { rerender } = await import("../publish/rerender.ts");
-    const reason = options.rerender;
     const { maxGap } = options;
     const accept = isNamed(command, "accept") ? (options.accept ?? []) : [];
-    const again = {
+    const renewal = {
       ...release,
+      restates: isAlone,
       timeGates: timeGatesFrom({ accept, maxGap }),
       ...(isNamed(command, "attribution") && { attribution: options.attribution as string }),
     };
-    return (store, progress) => rerender(reason, again, store, clock, progress);
+    return (store, progress) => rerender(reason, renewal, store, clock, progress);
   }
   const { sourceOf } = await import("../feed/source.ts");
   const { publish } = await import("../publish/publish.ts");
@@ -123,6 +127,7 @@ async function runOf(options: PublishOptions, command: Command): Promise<Run> {
     session: options.session ?? sessionAt(clock.now()),
     attribution: options.attribution ?? null,
     revise: options.revise ?? null,
+    restateSeries,
     gates: gatesFrom(options),
     hold: heldFrom(options),
     holdInvalid: options.holdInvalid ?? false,
@@ -134,7 +139,7 @@ async function runOf(options: PublishOptions, command: Command): Promise<Run> {
   return (store, progress) => publish(request, store, clock, progress);
 }
 
-/** The options that say what is published. `--rerender` takes all that from the head. */
+/** The options that say what is published. Without an input, all that is taken from the head. */
 const OF_INPUT = [
   "catalog",
   "quotes",
@@ -149,14 +154,18 @@ const OF_INPUT = [
 ];
 
 /**
- * Throws InputError if the command line names any of OF_INPUT. Those in the environment are usually
- * those of the daily job, and do not matter.
+ * Those of OF_INPUT that the command line names. Those in the environment are usually those of the daily job,
+ * and do not matter.
  */
-function requireNoInput(command: Command): void {
-  const named = command.options.filter(
+const inputOptions = (command: Command): Option[] =>
+  command.options.filter(
     (option) =>
       OF_INPUT.includes(option.attributeName()) && isNamed(command, option.attributeName()),
   );
+
+/** Throws InputError if there are any. */
+function requireNoInput(command: Command): void {
+  const named = inputOptions(command);
   if (named.length === 0) return;
   throw new InputError(
     `--rerender takes everything but --attribution from the head: leave out ${named.map(({ long }) => long).join(", ")}`,

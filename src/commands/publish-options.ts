@@ -37,6 +37,7 @@ export interface PublishOptions extends StoreOptions, LogKeyOptions, JsonOption 
   readonly attribution?: string;
   readonly revise?: string;
   readonly rerender?: string;
+  readonly restateSeries?: string;
   readonly by?: string;
   readonly why?: string;
   readonly dryRun?: true;
@@ -102,6 +103,11 @@ export const publishOptions = (): Readonly<Record<string, Option[]>> => ({
       "without any input: publish the head's session anew, as this version of the program renders it or with another --attribution, for this reason, which is public: it is published with the session",
       publicLine,
     ),
+    onceOption(
+      "--restate-series <reason>",
+      "calculate all closes of index series again from their base dates, for this reason, which is public: it is published with the session. Without an input on the command line, this publishes the head's session anew",
+      publicLine,
+    ).conflicts(["revise", "rerender"]),
     setting(
       "--by <name>",
       "who publishes: kept with the inputs and in each judgement, never public",

@@ -67,9 +67,30 @@ export const USUAL_CADENCE_DAYS = "0.5";
 /** The longest carry limit of a contract, and of a publication. */
 export const MAX_CARRY_DAYS = 36_500;
 
-/** The carry limit in sessions: an older level leaves the board. */
-export const carryLimitSessions = (contract: Contract, defaultDays: number): number =>
-  (contract.maxCarryDays ?? defaultDays) * SESSIONS_PER_DAY;
+/** From a longer cadence on, a contract's carry limit follows the cadence. */
+export const LONG_CADENCE_DAYS = 30;
+/** How many times a long cadence a level may be carried. */
+export const CARRY_PER_CADENCE = 1.5;
+
+/**
+ * The carry limit in days: the contract's own, or else that of the publication. With a long cadence and no
+ * limit of its own it is at least CARRY_PER_CADENCE times the cadence, rounded up: a contract that is priced
+ * once a quarter must not leave the board between two prices.
+ */
+export function carryLimitDays(
+  { maxCarryDays, cadenceDays }: Contract,
+  publicationDays: number,
+): number {
+  if (maxCarryDays !== null) return maxCarryDays;
+  const cadence = Number(cadenceDays);
+  return cadence > LONG_CADENCE_DAYS
+    ? Math.max(publicationDays, Math.ceil(cadence * CARRY_PER_CADENCE))
+    : publicationDays;
+}
+
+/** The same in sessions: an older level leaves the board. */
+export const carryLimitSessions = (contract: Contract, publicationDays: number): number =>
+  carryLimitDays(contract, publicationDays) * SESSIONS_PER_DAY;
 
 /** The cadence in sessions, which need not be whole. */
 export const cadenceSessions = ({ cadenceDays }: Contract): number =>

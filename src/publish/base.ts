@@ -5,12 +5,14 @@ import { EMPTY_LEDGER, type Ledger } from "../ledger/ledger.ts";
 import { loadLedger } from "../ledger/months.ts";
 import type { Contract } from "../market/contract.ts";
 import { parseCatalog } from "../snapshot/catalog-file.ts";
+import type { SeriesByIndex } from "../market/published-series.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
 import type { Publication } from "../snapshot/log/entry.ts";
 import { readLogEnd, type LogEnd } from "../snapshot/log/walk.ts";
 import { readManifest, readSnapshotFile } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES, type SnapshotName } from "../store/paths.ts";
+import { readSeries } from "./head-series.ts";
 
 /** The state that a publish starts from. In an empty store `head` is null and the rest is empty. */
 export interface Base {
@@ -20,6 +22,7 @@ export interface Base {
   readonly catalog: readonly Contract[] | null;
   readonly corrections: readonly Correction[];
   readonly ledger: Ledger;
+  readonly series: SeriesByIndex;
 }
 
 /** What a snapshot is rendered and committed on: the ledger of the head is no longer needed then. */
@@ -42,7 +45,14 @@ export async function loadBase(store: ObjectStore): Promise<Base> {
 async function baseOf(store: ObjectStore, end: LogEnd): Promise<Base> {
   const publication = end.head;
   if (publication === null) {
-    return { end, head: null, catalog: null, corrections: [], ledger: EMPTY_LEDGER };
+    return {
+      end,
+      head: null,
+      catalog: null,
+      corrections: [],
+      ledger: EMPTY_LEDGER,
+      series: new Map(),
+    };
   }
   const manifest = await readManifest(store, publication, publication.manifest_sha256);
   const [catalog, corrections, ledger] = await Promise.all([
@@ -50,9 +60,11 @@ async function baseOf(store: ObjectStore, end: LogEnd): Promise<Base> {
     readSnapshotFile(store, publication, manifest, FILES.corrections),
     loadLedger(store, manifest.ledger),
   ]);
+  const series = await readSeries(store, publication, manifest, catalog ?? [], ledger);
   return {
     end,
     head: { publication, manifest },
+    series,
     catalog,
     corrections: corrections === null ? [] : parseCorrections(corrections.bytes, corrections.where),
     ledger,

@@ -1,5 +1,6 @@
 /** The content of a snapshot before it is rendered. */
 import { formatMicros } from "../market/decimal.ts";
+import type { SeriesByIndex } from "../market/published-series.ts";
 import type { Session } from "../market/session.ts";
 import type { Market } from "../market/view.ts";
 import { limitsOf } from "../feed/finding.ts";
@@ -21,13 +22,15 @@ export interface Content {
   readonly attribution: string;
   readonly options: Manifest["options"];
   readonly judgements: Manifest["judgements"];
+  readonly series: SeriesByIndex;
 }
 
 export type PublishedBase = Base & { readonly head: NonNullable<Base["head"]> };
 
 /** The content of the head. Throws ConflictError if the head has no catalog. */
-export function contentOfHead({ head, catalog, ledger, corrections }: PublishedBase): Content {
+export function contentOfHead({ head, catalog, ...stored }: PublishedBase): Content {
   const { publication, manifest } = head;
+  const { ledger, corrections, series } = stored;
   if (catalog === null) throw new ConflictError("The head has no catalog: publish with --catalog");
   return {
     session: publication.session,
@@ -38,6 +41,7 @@ export function contentOfHead({ head, catalog, ledger, corrections }: PublishedB
     },
     ledger,
     corrections,
+    series,
     attribution: manifest.attribution,
     options: manifest.options,
     judgements: manifest.judgements,
@@ -50,7 +54,7 @@ export function contentOfHead({ head, catalog, ledger, corrections }: PublishedB
  * that the same input is nothing to do after an upgrade of the program, too.
  */
 export function isContentOfHead(
-  { session, market, attribution }: Content,
+  { session, market, attribution }: Omit<Content, "series">,
   isLedgerChanged: boolean,
   base: Base,
 ): base is PublishedBase {

@@ -3,7 +3,7 @@
  * renders the snapshot, commits. If another publisher commits first, it starts again from the new head.
  */
 import type { Clock } from "../lib/clock.ts";
-import { ConflictError, InputError } from "../lib/errors.ts";
+import { InputError } from "../lib/errors.ts";
 import { limitsOf } from "../feed/finding.ts";
 import { unmovedSince } from "../feed/gate-levels.ts";
 import { judge, timeGatesOf } from "../feed/gates.ts";
@@ -21,13 +21,14 @@ import {
   type KeptAnswers,
 } from "./read-inputs.ts";
 import { correctionsOf, layOver } from "./lay-over.ts";
-import { keepHead, release, type PublishResult } from "./release.ts";
+import { keepHead, release, untilFirst, type PublishResult } from "./release.ts";
+import { renderAnew } from "./rerender.ts";
 import type { Progress, PublishRequest } from "./request.ts";
 import { nextRevision } from "./revisions.ts";
 import { passGates, requireBegun, requireFree, requireNotOlder, requireRevised } from "./rules.ts";
+import { seriesFor } from "./series-for.ts";
 import { retryWhileEarly } from "./wait.ts";
 
-const ATTEMPTS_MAX = 50;
 /** The attribution of a first snapshot without `--attribution`. */
 const DEFAULT_ATTRIBUTION = "Price levels published with chipboard";
 
@@ -56,15 +57,6 @@ export async function publish(
   return retryWhileEarly(readAndPublish, request.waitMs ?? 0, clock, progress);
 }
 
-/** Repeats a run that returns null because another publisher came first. */
-export async function untilFirst(run: () => Promise<PublishResult | null>): Promise<PublishResult> {
-  for (let attempts = 0; attempts < ATTEMPTS_MAX; attempts += 1) {
-    const result = await run();
-    if (result !== null) return result;
-  }
-  throw new ConflictError(`Gave up: ${ATTEMPTS_MAX} other publishers came first`);
-}
-
 async function attempt(
   request: PublishRequest,
   inputs: Inputs,
@@ -83,7 +75,7 @@ async function attempt(
   await requireRevised(request, amendment, base, store);
 
   const { ledger, touched } = amendment;
-  const content: Content = {
+  const content: Omit<Content, "series"> = {
     session,
     market: { catalog, maxCarryDays: gates.maxCarryDays, seriesOf: (id) => ledger.get(id) },
     ledger,
@@ -93,11 +85,14 @@ async function attempt(
     judgements: [],
   };
   const unmoved = unmovedSince({ session, catalog, after: ledger, given });
+  const timeGates = { ...timeGatesOf(gates), serverTimes: inputs.serverTimes };
   if (isContentOfHead(content, touched.length > 0, stored)) {
-    return keepHead(stored, unmoved);
+    const { restateSeries: reason, attribution: _, ...options } = request;
+    if (reason === undefined) return keepHead(stored, unmoved);
+    const renewal = { ...options, timeGates, restates: true };
+    return renderAnew(stored, reason, renewal, store, clock, progress);
   }
   await requireFree(request, base, store);
-  const timeGates = { ...timeGatesOf(gates), serverTimes: inputs.serverTimes };
   const verdict = judge(
     {
       session,
@@ -122,14 +117,16 @@ async function attempt(
 
   const name = { session, revision: await nextRevision(store, session, base.end.head) };
   const fresh = correctionsOf(amendment, request.revise ?? "", name);
+  const { series, restatement } = seriesFor(content, base, request.restateSeries ?? null);
   const made = {
     name,
     content: {
       ...content,
+      series,
       corrections: [...base.corrections, ...fresh],
       judgements: judgementsOf(verdict.accepted, given, request),
     },
-    reason: request.revise,
+    reason: request.revise ?? restatement?.reason ?? null,
     inputs: describeInputs(inputs, base),
     fresh,
     unmovedSince: unmoved,

@@ -1,6 +1,6 @@
 /** Makes a content the head: renders it, and writes and commits it unless the run is a dry one. */
 import type { Clock } from "../lib/clock.ts";
-import { InputError } from "../lib/errors.ts";
+import { ConflictError, InputError } from "../lib/errors.ts";
 import type { Correction } from "../ledger/corrections.ts";
 import { sessionUtc, type Session } from "../market/session.ts";
 import { FULLEST } from "../market/tier.ts";
@@ -16,6 +16,17 @@ import { contentOfHead, type Content, type PublishedBase } from "./content.ts";
 import type { KeptInput } from "./read-inputs.ts";
 import { dropped, manifestOf, render, type Sink } from "./rendering.ts";
 import type { Progress, ReleaseOptions } from "./request.ts";
+
+const ATTEMPTS_MAX = 50;
+
+/** Repeats a run that returns null because another publisher came first. */
+export async function untilFirst(run: () => Promise<PublishResult | null>): Promise<PublishResult> {
+  for (let attempts = 0; attempts < ATTEMPTS_MAX; attempts += 1) {
+    const result = await run();
+    if (result !== null) return result;
+  }
+  throw new ConflictError(`Gave up: ${ATTEMPTS_MAX} other publishers came first`);
+}
 
 export interface PublishResult {
   /** "planned": a dry run that would publish. "unchanged": the head already holds the same. */

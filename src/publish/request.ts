@@ -29,6 +29,8 @@ export interface PublishRequest extends Omit<ReleaseOptions, "timeGates"> {
   readonly attribution: string | null;
   /** The reason for a change of published data; null: a change is refused. */
   readonly revise: string | null;
+  /** The reason for calculating all closes of series again. Without one, published closes stay. */
+  readonly restateSeries?: string | undefined;
   readonly gates: GateOptions;
   /** The contracts whose rows are left out, so that they keep their last level. */
   readonly hold?: readonly string[];

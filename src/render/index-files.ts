@@ -1,11 +1,6 @@
 /** `/index`, `/indices` and `/indices/{id}` of a tier, as JSON, and all series as CSV. */
 import { exactly, jsonText } from "../lib/json.ts";
-import {
-  CHAINED_METHOD,
-  chainedCloses,
-  chainedSeries,
-  type ChainedSeries,
-} from "../market/chained.ts";
+import { CHAINED_METHOD, chainedCloses } from "../market/chained.ts";
 import {
   equalWeighted,
   INDEX_BASE_LEVEL,
@@ -15,16 +10,18 @@ import {
   type WithoutBase,
 } from "../market/composite.ts";
 import { COMPOSITE, indicesOf, type MarketIndex } from "../market/indices.ts";
-import { dateText, type Session } from "../market/session.ts";
+import type { IndexSeries, SeriesByIndex } from "../market/published-series.ts";
+import { dateText } from "../market/session.ts";
 import { basketItems, type Market, type TierView } from "../market/view.ts";
 import { harmless } from "./board-csv.ts";
 import { envelopeFields, type Envelope } from "./envelope.ts";
 import { indexFields } from "./index-body.ts";
+import { usedFields } from "../snapshot/series-states.ts";
 import type * as schemas from "./payload-schemas.ts";
 
 /** An index with its series up to the head, which is the same for all tiers. */
 export interface IndexWithSeries extends MarketIndex {
-  readonly series: ChainedSeries | null;
+  readonly series: IndexSeries | null;
 }
 
 /** An index as the tier of `view` sees it. */
@@ -34,12 +31,9 @@ export interface PricedIndex extends IndexWithSeries {
   readonly excluded: readonly WithoutBase[];
 }
 
-/** The indices of the market's catalog, with their series up to `head`. */
-export const indicesWithSeries = (market: Market, head: Session): IndexWithSeries[] =>
-  indicesOf(market.catalog).map((index) => ({
-    ...index,
-    series: chainedSeries(market, index, head),
-  }));
+/** The indices of the market's catalog, with their series up to the head. */
+export const indicesWithSeries = (market: Market, series: SeriesByIndex): IndexWithSeries[] =>
+  indicesOf(market.catalog).map((index) => ({ ...index, series: series.get(index.id) ?? null }));
 
 /** Prices the indices for the view's session, in the order given. */
 export function priceIndices(
@@ -92,12 +86,15 @@ export function indexBody(
   { id, result, excluded, view, series }: PricedIndex,
 ): string {
   const closes = chainedCloses(view, series);
-  const base = closes.length === 0 ? null : (series?.base ?? null);
+  const hasBegun = series !== null && closes.length > 0;
   const body: schemas.Body<typeof schemas.indexWithSeries> = {
     ...indexFields(envelope, id, "equal", result, excluded),
     series: {
       method: CHAINED_METHOD,
-      base: { date: base === null ? null : dateText(base), level: INDEX_BASE_LEVEL },
+      base: hasBegun ? { date: dateText(series.base), level: INDEX_BASE_LEVEL } : null,
+      restatements: [...(series?.restatements ?? [])],
+      // Levels of the head, which a tier behind it does not see.
+      ...(view.tier.delaySessions === 0 && { last_used: usedFields(series?.used ?? []) }),
       history: closes.map(({ date, close }) => ({ date: dateText(date), close: exactly(close) })),
     },
   };

@@ -2,6 +2,7 @@
 import { exactly, jsonText } from "../lib/json.ts";
 import { correctionFields, type Correction } from "../ledger/corrections.ts";
 import { chainedCloses } from "../market/chained.ts";
+import { carryLimitDays } from "../market/contract.ts";
 import { unitsOf } from "../market/decimal.ts";
 import { COMPOSITE } from "../market/indices.ts";
 import type { Break } from "../market/series.ts";
@@ -54,7 +55,7 @@ export function contractBody(
     })),
     breaks: record.series.breaks.filter(isVisible).map(breakOf),
     rationale: record.level.rationale ?? null,
-    max_carry_days: contract.maxCarryDays ?? maxCarryDays,
+    max_carry_days: carryLimitDays(contract, maxCarryDays),
     delisted_on: contract.delistedOn === null ? null : dateText(contract.delistedOn),
     corrections: corrections.filter(isVisible).map(correctionFields),
   };

@@ -206,7 +206,7 @@ export const index = z.object({
 });
 
 const SERIES_CLOSE =
-  "A continuous series: 100 on its first day, then moved from day to day by the geometric mean of price relatives. Its base never moves, so closes of all days compare.";
+  "A continuous series: 100 on its first day, then moved from day to day by the geometric mean of price relatives. A published close changes only by a revision of its session or by a restatement, so closes of all days compare.";
 
 /** `/indices`. */
 export const indices = z.object({
@@ -235,8 +235,22 @@ export const indexWithSeries = z.object({
     .object({
       method: z.literal(CHAINED_METHOD),
       base: z
-        .object({ date: date.nullable(), level: z.literal(INDEX_BASE_LEVEL) })
-        .describe("The first day with a level; null: there is none so far."),
+        .object({ date, level: z.literal(INDEX_BASE_LEVEL) })
+        .nullable()
+        .describe(
+          "The first day with a contract in force at 12:00 UTC; null: there is none so far.",
+        ),
+      restatements: z
+        .array(z.object({ publication: count.positive(), reason: z.string() }))
+        .describe(
+          "The publications that calculated all closes again from the base date, oldest first, and why.",
+        ),
+      last_used: z
+        .array(z.object({ id: z.string(), session_utc: instant, usd: z.number().positive() }))
+        .optional()
+        .describe(
+          "Only in tiers without delay: the level of each contract that the series used last. The next close moves by the geometric mean of the ratios of new levels to these.",
+        ),
       history: z
         .array(z.object({ date, close: z.number().nonnegative() }))
         .describe("Each day at 12:00 UTC, ascending, as deep as the tier."),

@@ -1,5 +1,6 @@
 /** All files of a snapshot except its manifest, and how each is rendered. */
 import { renderCorrections } from "../ledger/corrections.ts";
+import type { SeriesByIndex } from "../market/published-series.ts";
 import { TIER_NAMES, type PerTier, type TierName } from "../market/tier.ts";
 import { discontinuedOf, basketItems, recordsOf, type TierView } from "../market/view.ts";
 import { renderBasketFile } from "./basket-file.ts";
@@ -15,6 +16,7 @@ import {
   type PricedIndex,
 } from "./index-files.ts";
 import { renderCatalog } from "../snapshot/catalog-file.ts";
+import { renderStates } from "../snapshot/series-states.ts";
 import type { Piece } from "../snapshot/coded.ts";
 import { FILES } from "../store/paths.ts";
 import { renderCsv } from "./board-csv.ts";
@@ -37,18 +39,21 @@ export interface PlannedFile {
 export interface SnapshotInput extends ReportInput {
   /** The number of the entry that makes the snapshot the head. */
   readonly publication: number;
+  readonly series: SeriesByIndex;
 }
 
 /** The files of a snapshot. `views` are of `input.market` at `input.head`. */
 export function snapshotFiles(input: SnapshotInput, views: PerTier<TierView>): PlannedFile[] {
-  const { market, head } = input;
+  const { market, series } = input;
   const { catalog } = market;
-  const indices = indicesWithSeries(market, head);
+  const indices = indicesWithSeries(market, series);
+  const ids = new Set(indices.map(({ id }) => id));
   return [
     { path: FILES.report, tier: null, render: () => renderReport(input, indices) },
     ...TIER_NAMES.toReversed().flatMap((name) => tierFiles(input, views[name], indices)),
     { path: FILES.catalog, tier: null, render: () => renderCatalog(catalog) },
     { path: FILES.corrections, tier: null, render: () => renderCorrections(input.corrections) },
+    { path: FILES.states, tier: null, render: () => renderStates(series, (id) => ids.has(id)) },
   ];
 }
 

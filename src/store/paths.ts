@@ -74,8 +74,9 @@ export const snapshotFileKey = (name: SnapshotName, path: string): string =>
 /** The path of a file's gzip-coded form. */
 export const codedPath = (path: string): string => `${path}.gz`;
 
-/** Histories: stored gzip-coded only. */
-const HISTORY = /^\w+\/(?:(?:contracts|indices)\/.+\.json|(?:history|levels|indices)\.csv)$/;
+/** Histories, and the states of series: stored gzip-coded only. */
+const HISTORY =
+  /^(?:states\.json|\w+\/(?:(?:contracts|indices)\/.+\.json|(?:history|levels|indices)\.csv))$/;
 /** Other files that the proxy sends as text. */
 const TEXT = /^\w+\/(?:(?:board|index|indices|corrections|sparklines)\.json|export\.csv)$/;
 
@@ -132,6 +133,7 @@ export const FILES = {
   catalog: "catalog.json",
   corrections: "corrections.json",
   report: "report.html",
+  states: "states.json",
   sums: (tier: string) => `${tier}/SHA256SUMS`,
   board: (tier: string) => `${tier}/board.json`,
   index: (tier: string) => `${tier}/index.json`,

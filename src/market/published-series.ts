@@ -1,0 +1,116 @@
+/**
+ * The series of all indices of a snapshot, and what they go on from. A close that is published stays: it
+ * changes only by a revision of the session that first published it, by a rollback that withdraws it, or by a
+ * restatement.
+ */
+import {
+  keepsCloses,
+  lastCloseDay,
+  seriesUntil,
+  stepSeries,
+  withinDepth,
+  type ChainedSeries,
+  type SeriesState,
+} from "./chained.ts";
+import { indicesOf } from "./indices.ts";
+import type { Session } from "./session.ts";
+import type { Market } from "./view.ts";
+
+/** A publication that calculated all closes again from the base date, and why. */
+export interface SeriesRestatement {
+  readonly publication: number;
+  readonly reason: string;
+}
+
+/** The series of an index as a snapshot has it. */
+export interface IndexSeries extends ChainedSeries {
+  /** The state that the snapshot began from, which its revisions begin from as well; null: the index was new. */
+  readonly began: SeriesState | null;
+  /** Oldest first. */
+  readonly restatements: readonly SeriesRestatement[];
+}
+
+/** By the id of the index. Those without a close so far are left out. */
+export type SeriesByIndex = ReadonlyMap<string, IndexSeries>;
+
+/** What the series of a snapshot begin from. */
+export interface Beginning {
+  /** Those of the head that it is published on. */
+  readonly head: SeriesByIndex;
+  /** Whether it is of the head's session: then it begins from the state that the head began from. */
+  readonly isRevision: boolean;
+  /** Null: published closes stay. */
+  readonly restatement: SeriesRestatement | null;
+}
+
+/**
+ * The series for the session. Each day since the state that a series begins from is stepped, from the ledger
+ * and the catalog as they are now. An index that is new is stepped from its base date. One that has no
+ * contract any more keeps its state and its closes, for the day when it has one again.
+ */
+export function publishedSeries(
+  market: Market,
+  session: Session,
+  { head, isRevision, restatement }: Beginning,
+): SeriesByIndex {
+  const published = new Map<string, IndexSeries>();
+  const last = lastCloseDay(session);
+  const indices = indicesOf(market.catalog);
+  for (const index of indices) {
+    const before = head.get(index.id);
+    let from = before === undefined ? null : beginningOf(before, isRevision);
+    if (from !== null && restatement !== null) {
+      from = stepSeries(market, index, null, from.last, session);
+    }
+    const series = stepSeries(market, index, from, last, session);
+    if (series === null) continue;
+    const restated = before === undefined || restatement === null ? [] : [restatement];
+    published.set(index.id, {
+      ...series,
+      began: stateOf(from),
+      restatements: [...(before?.restatements ?? []), ...restated],
+    });
+  }
+  const ids = new Set(indices.map(({ id }) => id));
+  for (const [id, before] of head) {
+    const from = ids.has(id) ? null : beginningOf(before, isRevision);
+    if (from === null) continue;
+    const { restatements } = before;
+    published.set(id, withinDepth({ ...from, began: stateOf(from), restatements }, session));
+  }
+  return published;
+}
+
+const beginningOf = (series: IndexSeries, isRevision: boolean): ChainedSeries | null =>
+  isRevision ? series.began && seriesUntil(series, series.began) : series;
+
+const stateOf = (from: SeriesState | null): SeriesState | null =>
+  from && { last: from.last, used: from.used };
+
+/** Whether an index that is still in the catalog has lost or changed a close of the head. */
+export const changesCloses = (
+  { catalog }: Market,
+  series: SeriesByIndex,
+  head: SeriesByIndex,
+): boolean =>
+  indicesOf(catalog).some(({ id }) => {
+    const [before, now] = [head.get(id), series.get(id)];
+    return before !== undefined && (now === undefined || !keepsCloses(now, before));
+  });
+
+/** The series of renamed contracts go on under the new ids. */
+export const withRenamedUse = (
+  series: SeriesByIndex,
+  idOf: (id: string) => string,
+): SeriesByIndex => {
+  const renamed = <S extends SeriesState>(state: S): S => ({
+    ...state,
+    used: new Map([...state.used].map(([id, level]) => [idOf(id), level])),
+  });
+  return new Map(
+    [...series].map(([id, each]) => [
+      id,
+      { ...renamed(each), began: each.began && renamed(each.began) },
+    ]),
+  );
+};

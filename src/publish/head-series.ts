@@ -1,0 +1,108 @@
+/** Reads the series of a head, which the next publish goes on from. */
+import { DamageError } from "../lib/errors.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { z } from "zod";
+import { closeOf, type ChainedSeries, type UsedLevel } from "../market/chained.ts";
+import { isDelisted, type Contract } from "../market/contract.ts";
+import { indicesOf } from "../market/indices.ts";
+import type { IndexSeries, SeriesByIndex } from "../market/published-series.ts";
+import { closeSessionOf, parseDate, type Day } from "../market/session.ts";
+import { FULLEST } from "../market/tier.ts";
+import type { Manifest } from "../snapshot/manifest.ts";
+import { parseStates } from "../snapshot/series-states.ts";
+import { readSnapshotFile } from "../snapshot/stored-snapshot.ts";
+import type { ObjectStore } from "../store/object-store.ts";
+import { FILES, type SnapshotName } from "../store/paths.ts";
+
+/** The closes of a series, one a day, up to the day `last`. */
+type Closes = Pick<ChainedSeries, "last" | "closes">;
+
+/**
+ * The series of the snapshot, from the files that its fullest tier has of them; none without those. `catalog`
+ * and `ledger` are the snapshot's. Throws DamageError if a file is damaged.
+ */
+export async function readSeries(
+  store: ObjectStore,
+  name: SnapshotName,
+  manifest: Manifest,
+  catalog: readonly Contract[],
+  ledger: Ledger,
+): Promise<SeriesByIndex> {
+  const csv = await readSnapshotFile(store, name, manifest, FILES.indicesCsv(FULLEST.name));
+  if (csv === null) return new Map();
+  const closes = closesIn(csv.bytes.toString("utf8"), csv.where);
+  const states = await readSnapshotFile(store, name, manifest, FILES.states);
+  if (states !== null) return parseStates(states.bytes, states.where, closes);
+  const series = new Map<string, IndexSeries>();
+  for (const [id, own] of closes) {
+    const base = await readBase(store, name, manifest, id);
+    if (base !== null) series.set(id, withoutStates(id, base, own, catalog, ledger));
+  }
+  return series;
+}
+
+/** The closes of `indices.csv`, by the id of the index. Throws DamageError, naming `where`. */
+function closesIn(text: string, where: string): ReadonlyMap<string, Closes> {
+  const found = new Map<string, { last: Day; closes: number[] }>();
+  for (const line of text.trimEnd().split("\r\n").slice(1)) {
+    const [, id, date = "", close = ""] = ROW.exec(line) ?? [];
+    const day = parseDate(date);
+    const own = found.get(id ?? "");
+    if (id === undefined || day === null || (own !== undefined && day !== own.last + 1)) {
+      throw new DamageError(`${where} is not a list of closes, each of the day after: ${line}`);
+    }
+    if (own === undefined) {
+      found.set(id, { last: day, closes: [closeOf(close)] });
+    } else {
+      own.closes.push(closeOf(close));
+      own.last = day;
+    }
+  }
+  return new Map(
+    [...found].map(([id, { last, closes }]) => [id, { last, closes: Float64Array.from(closes) }]),
+  );
+}
+
+/** An apostrophe makes text of an id that begins with a minus. */
+const ROW = /^'?([a-z0-9-]+),(\d{4}-\d{2}-\d{2}),(\d+(?:\.\d{1,4})?)$/;
+
+const baseSchema = z.object({ series: z.object({ base: z.object({ date: z.string() }) }) });
+
+/** The base of an index, by its payload; null: the snapshot has no such payload. */
+async function readBase(
+  store: ObjectStore,
+  name: SnapshotName,
+  manifest: Manifest,
+  id: string,
+): Promise<Day | null> {
+  const file = await readSnapshotFile(store, name, manifest, FILES.indexOf(FULLEST.name, id));
+  if (file === null) return null;
+  try {
+    const { series } = baseSchema.parse(JSON.parse(file.bytes.toString("utf8")));
+    return parseDate(series.base.date);
+  } catch (cause) {
+    throw new DamageError(`${file.where} is not an index with a base`, [], { cause });
+  }
+}
+
+/**
+ * A series of a program that kept no states: it goes on from the last level of each contract up to its last
+ * close, of any age. A revision of that session keeps its closes.
+ */
+function withoutStates(
+  id: string,
+  base: Day,
+  { last, closes }: Closes,
+  catalog: readonly Contract[],
+  ledger: Ledger,
+): IndexSeries {
+  const noon = closeSessionOf(last);
+  const contracts = indicesOf(catalog).find((index) => index.id === id)?.contracts ?? [];
+  const used = new Map(
+    contracts.flatMap((contract): [string, UsedLevel][] => {
+      const level = isDelisted(contract, noon) ? null : ledger.get(contract.id)?.at(noon);
+      return level ? [[contract.id, level]] : [];
+    }),
+  );
+  return { base, last, closes, used, began: { last, used }, restatements: [] };
+}

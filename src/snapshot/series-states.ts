@@ -1,0 +1,102 @@
+/**
+ * `states.json`: of each index's series, the state that the snapshot began from and the one that it ended
+ * with. A revision of the session begins from the first, a later session from the second. The closes are in
+ * `indices.csv` of the fullest tier, except those of an index without contracts, which no tier has.
+ */
+import { z } from "zod";
+import { DamageError } from "../lib/errors.ts";
+import { jsonText } from "../lib/json.ts";
+import {
+  closeOf,
+  decimalOf,
+  type ChainedSeries,
+  type SeriesState,
+  type UsedLevel,
+} from "../market/chained.ts";
+import { microsOf, unitsOf } from "../market/decimal.ts";
+import type { IndexSeries, SeriesByIndex } from "../market/published-series.ts";
+import { dateText, parseDate, sessionUtc, type Day } from "../market/session.ts";
+import { sessionField } from "./stored-fields.ts";
+
+const day = z.iso.date().transform((text) => parseDate(text) as Day);
+
+const state = z.object({
+  /** The day of the last close. */
+  date: day,
+  used: z.array(
+    z.object({ id: z.string(), session_utc: sessionField, usd: z.number().positive() }),
+  ),
+});
+
+const fileSchema = z.array(
+  z.object({
+    id: z.string(),
+    base: day,
+    restatements: z.array(z.object({ publication: z.int().positive(), reason: z.string() })),
+    began: state.nullable(),
+    ended: state,
+    /** Up to the date of `ended`; null: `indices.csv` has them. */
+    closes: z
+      .array(z.string().regex(/^\d+(?:\.\d{1,4})?$/))
+      .min(1)
+      .nullable(),
+  }),
+);
+
+/** The levels that a series used last, as files and payloads list them. */
+export const usedFields = (used: Iterable<[string, UsedLevel]>) =>
+  Array.from(used, ([id, { session, usd }]) => ({
+    id,
+    session_utc: sessionUtc(session),
+    usd: unitsOf(usd),
+  }));
+
+const stateFields = ({ last, used }: SeriesState) => ({
+  date: dateText(last),
+  used: usedFields(used),
+});
+
+/** The text of the file. `isListed` says whether the catalog has contracts of the index. */
+export const renderStates = (series: SeriesByIndex, isListed: (id: string) => boolean): string =>
+  jsonText(
+    Array.from(series, ([id, each]) => ({
+      id,
+      base: dateText(each.base),
+      restatements: each.restatements,
+      began: each.began && stateFields(each.began),
+      ended: stateFields(each),
+      closes: isListed(id) ? null : Array.from(each.closes, decimalOf),
+    })),
+  );
+
+/**
+ * Reads the file. `listed` are the closes that `indices.csv` has. Throws DamageError, naming `where`, if it is
+ * no list of states, or one without closes.
+ */
+export function parseStates(
+  bytes: Buffer,
+  where: string,
+  listed: ReadonlyMap<string, Pick<ChainedSeries, "last" | "closes">>,
+): SeriesByIndex {
+  try {
+    const items = fileSchema.parse(JSON.parse(bytes.toString("utf8")));
+    return new Map(
+      items.map(({ id, base, restatements, began, ended, closes }): [string, IndexSeries] => {
+        const { last, used } = stateIn(ended);
+        const own = closes === null ? listed.get(id) : { last, closes: closes.map(closeOf) };
+        if (own?.last !== last) throw new Error(`The last close of ${id} is of another day`);
+        const series = { base, last, used, closes: Float64Array.from(own.closes) };
+        return [id, { ...series, began: began && stateIn(began), restatements }];
+      }),
+    );
+  } catch (cause) {
+    throw new DamageError(`${where} is not a list of series' states`, [], { cause });
+  }
+}
+
+const stateIn = ({ date, used }: z.infer<typeof state>): SeriesState => ({
+  last: date,
+  used: new Map(
+    used.map(({ id, session_utc, usd }) => [id, { session: session_utc, usd: microsOf(usd) }]),
+  ),
+});
