@@ -156,8 +156,11 @@ async function expectIndices(
   for (const { id, name, index, base, history } of expected) {
     const { series, ...rest } = await files.json(`${tier}/indices/${id}.json`);
     expectSame(rest, { ...envelope, name: id, weighting: "equal", ...index });
-    const { history: closes, ...about } = series as { history: FoundPoint[] };
-    expectSame(about, { method: "jevons-chained", base: { date: base, level: "#100" } });
+    const { history: closes, ...about } = series as { history: FoundPoint[]; last_used?: unknown };
+    const { last_used: used, ...others } = about;
+    expect(used === undefined).toBe(tier !== "pro");
+    const begun = base === null ? null : { date: base, level: "#100" };
+    expectSame(others, { method: "jevons-chained", base: begun, restatements: [] });
     expectCloses(closes, history);
     rows.push(
       ...closes.map(({ date, close }) => ({ index_id: id, date, close: close.slice("#".length) })),
@@ -183,13 +186,13 @@ interface FoundPoint {
   readonly close: string;
 }
 
-/** The same days, and the closes rounded: off by half of 0.0001 at most, and the error of doubles. */
+/** The same days, and the same closes, with the error of doubles. */
 export function expectCloses(found: readonly FoundPoint[], expected: readonly NaivePoint[]): void {
   expect(found.map(({ date }) => date)).toEqual(expected.map(({ date }) => date));
   found.forEach(({ close: text, date }, at) => {
     const { close: exact } = expected[at] as NaivePoint;
     const close = (tenThousandths(text) * SCALE) / 10_000n;
-    const isNear = 20_000n * distance(close, exact) <= SCALE + exact / 100_000_000n;
+    const isNear = 10n ** 13n * distance(close, exact) <= exact;
     const isShortest = /^#(?:0|[1-9]\d*)(?:\.\d{0,3}[1-9])?$/.test(text);
     // A series has thousands of points, and `expect` takes its time.
     if (!isNear || !isShortest) expect.fail(`${date}: ${text}, expected ${exact} / ${SCALE}`);

@@ -66,39 +66,39 @@ export function naiveSeries(raw: RawMarket, at: number): NaivePoint[] {
   const start = Date.parse(iso(firsts.reduce((a, b) => Math.min(a, b))).slice(0, 10)) + DAY / 2;
 
   const points: NaivePoint[] = [];
-  /** How many levels of each contract were given by the noon before; 0: none in force then. */
-  let before = contracts.map(() => 0);
+  /** Of each contract, how many levels were given when one was used last; 0: none is kept. */
+  const used = contracts.map(() => 0);
   for (let noon = start; noon <= at; noon += DAY) {
     const date = iso(noon).slice(0, 10);
     let product = ONE;
     let count = 0;
-    const now = contracts.map(({ contract, levels, limit }, place) => {
-      const then = before[place] as number;
-      let given = then;
-      while (given < levels.length && (levels[given] as Level).at <= noon) given += 1;
+    let isAnyInForce = false;
+    for (const [place, { contract, levels, limit }] of contracts.entries()) {
+      const given = levels.filter((level) => level.at <= noon).length;
       const level = levels[given - 1];
-      if (level === undefined || noon - level.at > limit) return 0;
-      if (contract.delisted_on !== null && date >= contract.delisted_on) return 0;
-      const isBroken = levels.slice(then, given).some(({ row }) => row.break !== null);
-      if (then > 0 && !isBroken) {
+      const isDelisted = contract.delisted_on !== null && date >= contract.delisted_on;
+      const isBroken = levels.slice(used[place], given).some(({ row }) => row.break !== null);
+      if (isDelisted || isBroken) used[place] = 0;
+      if (level === undefined || isDelisted || noon - level.at > limit) continue;
+      isAnyInForce = true;
+      const then = levels[(used[place] as number) - 1];
+      if (then !== undefined) {
         count += 1;
-        if (given > then)
-          product = times(product, over(usdOf(level), usdOf(levels[then - 1] as Level)));
+        product = times(product, over(usdOf(level), usdOf(then)));
       }
-      return given;
-    });
+      used[place] = given;
+    }
     const last = points.at(-1);
     if (last !== undefined) {
       points.push({ date, close: count === 0 ? last.close : moved(last.close, product, count) });
-    } else if (now.some((given) => given > 0)) {
+    } else if (isAnyInForce) {
       points.push({ date, close: 100n * SCALE });
     }
-    before = now;
   }
   return points;
 }
 
-/** The close moved by the root of that degree of the product. */
+/** The close moved by the root of that degree of the product, rounded to 4 decimals, half up. */
 function moved(close: bigint, { over: top, under }: Fraction, degree: number): bigint {
   if (top === under) return close;
   const n = BigInt(degree);
@@ -108,9 +108,15 @@ function moved(close: bigint, { over: top, under }: Fraction, degree: number): b
   let root = (BigInt(Math.ceil(estimate * 1e15)) * 2n * SCALE) / 10n ** 15n;
   for (;;) {
     const next = ((n - 1n) * root + value / root ** (n - 1n)) / n;
-    if (next >= root) return (close * root) / SCALE;
+    // Roots are cut off: what is as near below the middle as that is the middle.
+    if (next >= root) return rounded((close * root) / SCALE + SCALE / 10n ** 18n);
     root = next;
   }
+}
+
+function rounded(close: bigint): bigint {
+  const unit = SCALE / 10_000n;
+  return ((close + unit / 2n) / unit) * unit;
 }
 
 /** The logarithm of a big integer, to the digits of a double. */

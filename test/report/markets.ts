@@ -3,7 +3,14 @@ import { parseSession, type Session } from "../../src/market/session.ts";
 import type { Market } from "../../src/market/view.ts";
 import { indicesWithSeries } from "../../src/render/index-files.ts";
 import { renderReport, type ReportInput } from "../../src/render/report/page.ts";
-import { HEAD, listing, marketOf, VARIED, type Listing } from "../unit/market-fixture.ts";
+import {
+  freshSeries,
+  HEAD,
+  listing,
+  marketOf,
+  VARIED,
+  type Listing,
+} from "../unit/market-fixture.ts";
 
 export { HEAD };
 
@@ -65,7 +72,7 @@ export const reportOf = (market: Market, changes: Partial<ReportInput> = {}): st
       program: { name: "chipboard", version: "0.0.0-test" },
       ...changes,
     },
-    indicesWithSeries(market, HEAD),
+    indicesWithSeries(market, freshSeries(market)),
   );
 
 export const at = (key: string): Session => parseSession(key) as Session;

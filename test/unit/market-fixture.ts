@@ -1,5 +1,6 @@
 /** Small markets for tests, made like the program makes them. */
 import type { Contract } from "../../src/market/contract.ts";
+import { publishedSeries, type SeriesByIndex } from "../../src/market/published-series.ts";
 import { Levels, Series, type Level } from "../../src/market/series.ts";
 import { dayOf, parseSession, type Session } from "../../src/market/session.ts";
 import { TIERS, type Tier } from "../../src/market/tier.ts";
@@ -60,6 +61,10 @@ export function marketOf(listings: readonly Listing[]): Market {
   );
   return { catalog, maxCarryDays: 45, seriesOf: (id) => series.get(id) };
 }
+
+/** The series of the market's indices, published for the first time at `head`. */
+export const freshSeries = (market: Market, head: Session = HEAD): SeriesByIndex =>
+  publishedSeries(market, head, { head: new Map(), isRevision: false, restatement: null });
 
 export const viewOf = (
   listings: readonly Listing[],
