@@ -39,18 +39,20 @@ export interface UsedLevel {
 /** By contract, the level that the series used last. */
 export type UsedLevels = ReadonlyMap<string, UsedLevel>;
 
-/** What a series goes on from, beside its last close. */
+/** What a series goes on from. */
 export interface SeriesState {
   /** The day of the last close. */
   readonly last: Day;
+  /** The last close, in units of 0.0001. */
+  readonly close: number;
   readonly used: UsedLevels;
 }
 
-/** A series with at least one close, and its state after the last one. */
+/** A series, and its state after the last close. */
 export interface ChainedSeries extends SeriesState {
   /** The first day with a contract in force at 12:00. Its close is 100. */
   readonly base: Day;
-  /** One for each day up to `last`, in units of 0.0001: as many as the tier with the longest history shows. */
+  /** One for each day up to `last`, in units of 0.0001: those that the tier with the longest history shows. */
   readonly closes: Float64Array;
 }
 
@@ -96,21 +98,22 @@ export function stepSeries(
     if (added.used !== null) used.set(id, added.used);
   }
   if (base > last) return null;
-  const closes = chain(moves, base, before?.closes ?? new Float64Array());
-  return withinDepth({ base, last, closes, used }, head);
+  const closes = chain(moves, base, before);
+  const close = closes.at(-1) ?? (before as SeriesState).close;
+  return withinDepth({ base, last, close, closes, used }, head);
 }
 
-/** The series with the closes that a payload of `head` can show, and at least the last one. */
+/** The series with the closes that a payload of `head` can show. */
 export function withinDepth<S extends ChainedSeries>(series: S, head: Session): S {
   const floor = historyFloor(FULLEST, head) ?? -Infinity;
-  const tooOld = Math.min(floor + 1 - firstCloseDay(series), series.closes.length - 1);
+  const tooOld = floor + 1 - firstCloseDay(series);
   return tooOld > 0 ? { ...series, closes: series.closes.slice(tooOld) } : series;
 }
 
 /** The series as it was when its last close was that of an earlier day. */
-export function seriesUntil(series: ChainedSeries, { last, used }: SeriesState): ChainedSeries {
-  const closes = series.closes.subarray(0, Math.max(0, last + 1 - firstCloseDay(series)));
-  return { base: series.base, last, closes, used };
+export function seriesUntil(series: ChainedSeries, state: SeriesState): ChainedSeries {
+  const length = Math.max(0, state.last + 1 - firstCloseDay(series));
+  return { ...state, base: series.base, closes: series.closes.subarray(0, length) };
 }
 
 /** Whether the series has the same base as `before`, and all of its closes that both have. */
@@ -206,11 +209,15 @@ function addMoves(
 }
 
 /** The closes up to the last day of the moves: those before, or 100 on the day of the base, and on from there. */
-function chain({ from, last, logs, counts }: Moves, base: Day, before: Float64Array): Float64Array {
-  const closes = new Float64Array(before.length + last + 1 - Math.max(from, base));
-  closes.set(before);
-  let at = before.length;
-  let close = before.at(-1) ?? INDEX_BASE_LEVEL * PER_POINT;
+function chain(
+  { from, last, logs, counts }: Moves,
+  base: Day,
+  before: ChainedSeries | null,
+): Float64Array {
+  let at = before?.closes.length ?? 0;
+  let close = before?.close ?? INDEX_BASE_LEVEL * PER_POINT;
+  const closes = new Float64Array(at + last + 1 - Math.max(from, base));
+  closes.set(before?.closes ?? []);
   for (let day = Math.max(from, base); day <= last; day += 1) {
     const log = logs[day - from] as number;
     if (log !== 0) close = rounded(close * exponential(log / (counts[day - from] as number)));

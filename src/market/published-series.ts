@@ -85,7 +85,7 @@ const beginningOf = (series: IndexSeries, isRevision: boolean): ChainedSeries | 
   isRevision ? series.began && seriesUntil(series, series.began) : series;
 
 const stateOf = (from: SeriesState | null): SeriesState | null =>
-  from && { last: from.last, used: from.used };
+  from && { last: from.last, close: from.close, used: from.used };
 
 /** Whether an index that is still in the catalog has lost or changed a close of the head. */
 export const changesCloses = (

@@ -104,5 +104,6 @@ function withoutStates(
       return level ? [[contract.id, level]] : [];
     }),
   );
-  return { base, last, closes, used, began: { last, used }, restatements: [] };
+  const state = { last, close: closes.at(-1) as number, used };
+  return { ...state, base, closes, began: state, restatements: [] };
 }

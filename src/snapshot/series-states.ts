@@ -20,9 +20,16 @@ import { sessionField } from "./stored-fields.ts";
 
 const day = z.iso.date().transform((text) => parseDate(text) as Day);
 
+/** A close in its decimals. */
+const close = z.codec(z.string().regex(/^\d+(?:\.\d{1,4})?$/), z.number(), {
+  decode: closeOf,
+  encode: decimalOf,
+});
+
 const state = z.object({
-  /** The day of the last close. */
+  /** The day of the last close, and the close. */
   date: day,
+  close,
   used: z.array(
     z.object({ id: z.string(), session_utc: sessionField, usd: z.number().positive() }),
   ),
@@ -36,10 +43,7 @@ const fileSchema = z.array(
     began: state.nullable(),
     ended: state,
     /** Up to the date of `ended`; null: `indices.csv` has them. */
-    closes: z
-      .array(z.string().regex(/^\d+(?:\.\d{1,4})?$/))
-      .min(1)
-      .nullable(),
+    closes: z.array(close).nullable(),
   }),
 );
 
@@ -51,8 +55,9 @@ export const usedFields = (used: Iterable<[string, UsedLevel]>) =>
     usd: unitsOf(usd),
   }));
 
-const stateFields = ({ last, used }: SeriesState) => ({
+const stateFields = ({ last, close: lastClose, used }: SeriesState) => ({
   date: dateText(last),
+  close: decimalOf(lastClose),
   used: usedFields(used),
 });
 
@@ -82,10 +87,10 @@ export function parseStates(
     const items = fileSchema.parse(JSON.parse(bytes.toString("utf8")));
     return new Map(
       items.map(({ id, base, restatements, began, ended, closes }): [string, IndexSeries] => {
-        const { last, used } = stateIn(ended);
-        const own = closes === null ? listed.get(id) : { last, closes: closes.map(closeOf) };
-        if (own?.last !== last) throw new Error(`The last close of ${id} is of another day`);
-        const series = { base, last, used, closes: Float64Array.from(own.closes) };
+        const end = stateIn(ended);
+        const own = closes === null ? listed.get(id) : { last: end.last, closes };
+        if (own?.last !== end.last) throw new Error(`The last close of ${id} is of another day`);
+        const series = { ...end, base, closes: Float64Array.from(own.closes) };
         return [id, { ...series, began: began && stateIn(began), restatements }];
       }),
     );
@@ -94,8 +99,9 @@ export function parseStates(
   }
 }
 
-const stateIn = ({ date, used }: z.infer<typeof state>): SeriesState => ({
+const stateIn = ({ date, close: lastClose, used }: z.infer<typeof state>): SeriesState => ({
   last: date,
+  close: lastClose,
   used: new Map(
     used.map(({ id, session_utc, usd }) => [id, { session: session_utc, usd: microsOf(usd) }]),
   ),

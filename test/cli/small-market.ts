@@ -70,6 +70,7 @@ export interface Run
       | "by"
       | "why"
       | "noticeStillSessions"
+      | "restateSeries"
     > {
   readonly session?: string;
   readonly catalog?: string;
@@ -105,6 +106,7 @@ export async function tryPublish(store: ObjectStore, run: Run): Promise<Ended> {
         session,
         attribution: run.attribution ?? null,
         revise: run.revise ?? null,
+        restateSeries: run.restateSeries,
         dryRun: run.dryRun ?? false,
         by: run.by ?? null,
         why: run.why ?? null,
