@@ -11,9 +11,13 @@ import {
   withinDepth,
   type ChainedSeries,
   type SeriesState,
+  type UsedLevel,
 } from "./chained.ts";
-import { indicesOf } from "./indices.ts";
-import type { Session } from "./session.ts";
+import { changePct } from "./change.ts";
+import { carryLimitSessions } from "./contract.ts";
+import type { Decimal } from "./decimal.ts";
+import { COMPOSITE, indicesOf } from "./indices.ts";
+import { closeSessionOf, type Session } from "./session.ts";
 import type { Market } from "./view.ts";
 
 /** A publication that calculated all closes again from the base date, and why. */
@@ -97,6 +101,36 @@ export const changesCloses = (
     const [before, now] = [head.get(id), series.get(id)];
     return before !== undefined && (now === undefined || !keepsCloses(now, before));
   });
+
+/** A contract that came back into force, with the move since its level was used last. */
+export interface ReturnedContract {
+  readonly id: string;
+  readonly from: UsedLevel;
+  readonly to: UsedLevel;
+  readonly changePct: Decimal;
+}
+
+/**
+ * The contracts of the market that were over their carry limit when the snapshot began and that moved an index
+ * again, in catalog order.
+ */
+export function returnedIn(
+  { catalog, maxCarryDays, seriesOf }: Market,
+  series: SeriesByIndex,
+): ReturnedContract[] {
+  const composite = series.get(COMPOSITE);
+  if (composite === undefined || composite.began === null) return [];
+  const { began, last, used } = composite;
+  return catalog.flatMap((contract) => {
+    const { id } = contract;
+    const [from, to] = [began.used.get(id), used.get(id)];
+    if (from === undefined || to === undefined || from.session === to.session) return [];
+    const age = closeSessionOf(began.last) - from.session;
+    const isBroken = seriesOf(id)?.hasBreakBetween(from.session, closeSessionOf(last)) ?? false;
+    if (age <= carryLimitSessions(contract, maxCarryDays) || isBroken) return [];
+    return [{ id, from, to, changePct: changePct(to.usd, from.usd) }];
+  });
+}
 
 /** The series of renamed contracts go on under the new ids. */
 export const withRenamedUse = (

@@ -2,6 +2,7 @@
 import type { Clock } from "../lib/clock.ts";
 import { ConflictError, InputError } from "../lib/errors.ts";
 import type { Correction } from "../ledger/corrections.ts";
+import { returnedIn, type ReturnedContract } from "../market/published-series.ts";
 import { sessionUtc, type Session } from "../market/session.ts";
 import { FULLEST } from "../market/tier.ts";
 import { recordsOf, tierView, type BoardRecord } from "../market/view.ts";
@@ -41,6 +42,8 @@ export interface PublishResult {
   readonly signing: Signing | null;
   /** The session since which no level has moved; null if a level that was given for this one moves. */
   readonly unmovedSince: Session | null;
+  /** The contracts that returned to the series of the indices; empty if nothing was published. */
+  readonly returned: readonly ReturnedContract[];
 }
 
 /** A content with what its manifest says of the run. */
@@ -80,7 +83,8 @@ export async function release(
         new_usd: item.newUsd,
       })),
     });
-  const result = { snapshot: name, board: boardOf(content), unmovedSince };
+  const returned = returnedIn(content.market, content.series);
+  const result = { snapshot: name, board: boardOf(content), unmovedSince, returned };
   if (dryRun) {
     await store.mayWrite();
     const manifest = await renderTo(dropped);
@@ -117,6 +121,7 @@ export function keepHead(base: PublishedBase, unmovedSince: Session | null): Pub
     board: boardOf(contentOfHead(base)),
     signing: null,
     unmovedSince,
+    returned: [],
   };
 }
 

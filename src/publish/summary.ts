@@ -1,8 +1,10 @@
 /** The result of a publish as a few lines for people, as Markdown, and as JSON for programs. */
+import { limitsOf } from "../feed/finding.ts";
 import { byLargestChange } from "../market/change.ts";
 import type { ChipboardError } from "../lib/errors.ts";
 import { plainText, type Cell, type Fields } from "../lib/terminal.ts";
-import { formatMicros } from "../market/decimal.ts";
+import { carryLimitDays } from "../market/contract.ts";
+import { formatMicros, unitsOf } from "../market/decimal.ts";
 import { parseSession, sessionKey, sessionUtc, type Session } from "../market/session.ts";
 import { snapshotText, snapshotFolder } from "../store/paths.ts";
 import { judgementText } from "../snapshot/judgement.ts";
@@ -22,6 +24,8 @@ export function summaryLines(result: PublishResult, location: string): string[] 
     `Board      ${counts["memory"]} memory and ${counts["semiconductor"]} semiconductor contracts of ${counts["contracts"]} in the catalog`,
     `Levels     ${counts["given"]} for the session; carried ${named(carried)}; dropped ${named(dropped)}${delisted.length === 0 ? "" : `; delisted ${named(delisted)}`}`,
     ...unchangedLines(result).map((line) => `Unchanged  ${line}`),
+    ...seriesLines(result).map((line) => `Series     ${line}`),
+    ...carryLines(result).map((line) => `Carry      ${line}`),
     `Corrected  ${corrected.length === 0 ? "nothing" : named(corrected.map(({ contract }) => ({ id: contract })))}`,
     `Files      ${counts["files"]} of ${counts["bytes"]} bytes in ${location}/${snapshotFolder(snapshot)}`,
     ...judgements.slice(0, NAMES_SHOWN).map((item) => `Judgement  ${judgementText(item)}`),
@@ -42,7 +46,9 @@ export function summaryMarkdown(result: PublishResult, location: string): string
     `## ${headlineOf(result)}`,
     ...(reason === null ? [] : [`Reason: ${escaped(reason)}`]),
     tableOf(Object.entries(counts).map(([what, count]) => ({ what, count }))),
-    ...unchangedLines(result).map((line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}.`),
+    ...[...unchangedLines(result), ...seriesLines(result), ...carryLines(result)].map(
+      (line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}.`,
+    ),
     ...listing(
       "Judgements",
       judgements.map(({ by: _by, why: _why, ...item }) => item),
@@ -97,6 +103,13 @@ export const resultView = (result: PublishResult, location: string): object => (
   corrected: result.manifest.corrected,
   judgements: result.manifest.judgements,
   movement: result.manifest.movement ?? null,
+  returned: result.returned.map(({ id, from, to, changePct }) => ({
+    id,
+    old_session_utc: sessionUtc(from.session),
+    old_usd: unitsOf(from.usd),
+    new_usd: unitsOf(to.usd),
+    change_pct: Number(changePct),
+  })),
   unmoved_since_utc: result.unmovedSince === null ? null : sessionUtc(result.unmovedSince),
 });
 
@@ -108,6 +121,27 @@ function unchangedLines({ manifest: { movement }, unmovedSince }: PublishResult)
     ...(unmovedSince === null ? some : [`no level has moved since ${sessionKey(unmovedSince)}`]),
     ...(still.length === 0 ? [] : [`standing still: ${named(still.map(stillText))}`]),
   ];
+}
+
+/** The contracts that returned to the series of the indices. */
+function seriesLines({ returned }: PublishResult): string[] {
+  if (returned.length === 0) return [];
+  const items = returned.map(({ id, from, changePct }) => ({
+    id: `${id} ${changePct} % since ${sessionKey(from.session)}`,
+  }));
+  return [`returned with their move: ${named(items)}`];
+}
+
+/** The contracts on the boards whose cadence makes them carried longer than others. */
+function carryLines({ board, manifest }: PublishResult): string[] {
+  const { maxCarryDays } = limitsOf(manifest.options);
+  const longer = board.flatMap(({ contract }) => {
+    const days = carryLimitDays(contract, maxCarryDays);
+    return contract.maxCarryDays === null && days > maxCarryDays
+      ? [{ id: `${contract.id} up to ${days} days` }]
+      : [];
+  });
+  return longer.length === 0 ? [] : [`by cadence, not for ${maxCarryDays} days: ${named(longer)}`];
 }
 
 const stillText = ({ id, since_utc: since }: { id: string; since_utc: string }) => ({

@@ -4,7 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { rollBack } from "../../src/desk/rollback.ts";
+import type { PublishResult } from "../../src/publish/release.ts";
 import { rerender } from "../../src/publish/rerender.ts";
+import { summaryLines } from "../../src/publish/summary.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { InterceptedStore } from "../faults/crash-store.ts";
@@ -148,6 +150,11 @@ describe("a step", () => {
     const days = [{ a: 10, b: 10 }, { b: 10 }, { b: 10 }, { b: 10 }, { a: 40, b: 10 }] as const;
     const store = await storeOf(rows, ...(days as readonly Record<string, number>[]));
     expect(await closesOf(store)).toEqual({ 1: 100, 2: 100, 3: 100, 4: 100, 5: 200 });
+    await publishAt(store, noonOf(7), { quotes: quotesOf({ b: 10 }) });
+    const run: Run = { ...OPEN, session: noonOf(8), quotes: quotesOf({ a: 20, b: 10 }) };
+    const { result } = await tryPublish(store, run);
+    const said = summaryLines(result as PublishResult, "the store");
+    expect(said).toContain("Series     returned with their move: 1 (a -50 % since 2026-11-05T12Z)");
   });
 
   test("takes days without a publication in their order", async () => {
@@ -210,11 +217,16 @@ describe("a step", () => {
   test("carries a quarterly contract up to its next price", async () => {
     const rows = [{ id: "q", cadence_days: "92", price_type: "contract" }, "a"];
     const store = new MemoryStore();
-    await publishAt(store, "2026-10-01T12Z", {
+    const { result } = await tryPublish(store, {
+      ...OPEN,
+      session: "2026-10-01T12Z",
       catalog: catalogOf(rows),
       closes: closeRows("q,2026-07-01,10"),
       quotes: quotesOf({ q: 10, a: 10 }),
     });
+    expect(summaryLines(result as PublishResult, "the store")).toContain(
+      "Carry      by cadence, not for 45 days: 1 (q up to 138 days)",
+    );
     const { max_carry_days } = await headJson(store, "pro/contracts/q.json");
     expect(max_carry_days).toBe(138);
     expect((await headJson(store, "pro/contracts/a.json")).max_carry_days).toBe(45);
