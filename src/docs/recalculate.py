@@ -4,6 +4,7 @@ from bisect import bisect_right
 from datetime import datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 API, DAY = "{{origin}}/api/public/v1", timedelta(days=1)
@@ -13,8 +14,8 @@ def ask(path):
     with urlopen(Request(API + path, headers={"x-api-key": os.environ["KEY"]})) as answer:
         return answer.read().decode(), answer.headers["x-publication"]
 
-def get(path):  # of one publication, so that all answers fit together
-    text = ask(path + ("&" if "?" in path else "?") + "publication=" + PUBLICATION)[0]
+def get(path, publication=None):  # of one publication, so that all answers fit together
+    text = ask(f"{path}{'&' if '?' in path else '?'}publication={publication or PUBLICATION}")[0]
     return text if path.endswith(".csv") else json.loads(text, parse_int=Fraction, parse_float=Fraction)
 
 def compare(place, said, calculated, near=0):
@@ -148,21 +149,69 @@ def purchase(parts, quantities):
         "without_base": without_base(parts),
     }
 
-def series(parts, first):  # from the first published close on
-    noon, closes = instant(first["date"]) + DAY / 2, [first]
-    close, before = Decimal(str(float(first["close"]))), [c.in_force(noon) for c in parts]
-    while (noon := noon + DAY) <= SESSION:
-        now = [c.in_force(noon) for c in parts]
-        moves = [Decimal(level["spot_usd"]) / Decimal(then["spot_usd"]) for c, then, level in zip(parts, before, now)
-                 if then and level and not c.is_broken(then, level)]
-        close *= math.prod(moves, start=Decimal(1)) ** (1 / Decimal(len(moves) or 1))
-        closes.append({"date": str(noon.date()), "close": rounded(Fraction(close), 4)})
-        before = now
-    return closes
+def begun():  # the publication whose series go on: the head before the session was first published
+    entries, after = [], 0
+    while after is not None:
+        page = json.loads(ask(f"/publications?limit=1000&after={after}")[0])
+        entries += [entry for entry in page["publications"] if entry["snapshot"]]
+        after = page["next"]
+    at = next(at for at, entry in enumerate(entries) if entry["number"] == int(PUBLICATION))
+    while at >= 0 and entries[at]["snapshot"][:14] == SESSION.strftime("%Y-%m-%dT%HZ"):
+        at = [entry["snapshot"] for entry in entries].index(entries[at]["snapshot"]) - 1
+    return entries[at]["number"] if at >= 0 else None
+
+def present_id(id):
+    return id if id in levels else json.loads(ask("/prices/" + id)[0])["id"]
+
+def series(path, said, parts):
+    closes, keeps_states = said["history"], "last_used" in said
+    try:
+        before = get(path, BEGUN)["series"] if keeps_states and BEGUN else None
+    except HTTPError as refusal:  # 404: the index is new
+        if refusal.code != 404:
+            return print(f"{path} series: not calculated, because publication {BEGUN} is gone")
+        before = None
+    if before and before["history"] and said["restatements"] == before.get("restatements", []):
+        old = [point for point in before["history"] if point["date"] >= FIRST]
+        compare(path + " series", closes[: len(old)], old)
+        last, points, used = old[-1], closes[len(old) :], before.get("last_used")
+        used = used and {present_id(each["id"]): {**each, "at": instant(each["session_utc"])} for each in used}
+    else:
+        last, points, used = closes[0], closes[1:], None
+        compare(path + " series begins", last["date"], max(said["base"]["date"], FIRST))
+    noon, calculated = instant(last["date"]) + DAY / 2, last
+    compare(path + " series length", len(points), (SESSION - noon) // DAY)
+    if used is None:  # at the base the levels in force, else the last level of each contract, of any age
+        is_base = last["date"] == said["base"]["date"]
+        used = {c.id: c.in_force(noon) if is_base else c.last(noon) for c in parts if noon < c.end}
+    used = {c.id: used[c.id] for c in parts if used.get(c.id)}
+    for point in points:  # each from the published one before
+        noon, moves = noon + DAY, []
+        for c in parts:
+            level, then = c.in_force(noon), used.get(c.id)
+            # Programs that kept no states used no level across a gap.
+            was_in_force = keeps_states or c.in_force(noon - DAY)
+            if then and (noon >= c.end or c.is_broken(then, c.last(noon) or then) or not was_in_force):
+                del used[c.id]
+            elif then and level:
+                moves.append(level["usd"] / then["usd"])
+            if level:
+                used[c.id] = level
+        move = math.prod((Decimal(m.numerator) / m.denominator for m in moves), start=Decimal(1))
+        close = Decimal(str(float(last["close"]))) * move ** (1 / Decimal(len(moves) or 1))
+        near = max(Fraction(1, 10_000), point["close"] / 1_000_000)
+        calculated = {"date": str(noon.date()), "close": rounded(Fraction(close), 4)}
+        compare(f"{path} series {point['date']}", point, calculated, near)
+        last = point
+    if keeps_states:
+        kept = [(c.id, used[c.id]) for c in parts if c.id in used]
+        compare(path, said, {"last_used": [{"id": id, "session_utc": u["session_utc"], "usd": u["usd"]} for id, u in kept]})
+    return calculated
 
 PUBLICATION = sys.argv[1] if len(sys.argv) > 1 else ask("/prices")[1]
 board, levels = get("/prices"), {}
 SESSION = instant(board["session_utc"])
+BEGUN = begun()
 YEAR, FIRST = years_before(SESSION, 1), str(years_before(SESSION, 5).date() + DAY)
 WINDOWS = {f"chg_{days}d_pct": SESSION - days * DAY for days in (7, 30, 60, 90, 180)}
 WINDOWS.update(chg_24h_pct=SESSION - DAY, chg_yoy_pct=YEAR)
@@ -186,14 +235,9 @@ for line in get("/indices")["indices"]:
     figures, closes = composite([c for c in own if c.is_listed]), said["series"]["history"]
     compare(path, said, figures)
     if closes:
-        # Closes may be 0.0001 off; what the first one is rounded by, moves all others.
-        near = Fraction(1, 10_000)
-        near *= 1 + max(each["close"] for each in closes) / max(closes[0]["close"], near)
-        calculated = series(own, closes[0])
-        compare(path + " series begins", closes[0]["date"], max(said["series"]["base"]["date"], FIRST))
-        compare(path + " series", closes, calculated, near)
-        compare("/indices " + line["id"] + " series_close", line["series_close"], calculated[-1]["close"], near)
-        compare("/indices " + line["id"] + " series_date", line["series_date"], calculated[-1]["date"])
+        last = series(path, said["series"], own) or closes[-1]
+        near = max(Fraction(1, 10_000), last["close"] / 1_000_000)
+        compare("/indices " + line["id"], line, {"series_close": last["close"], "series_date": last["date"]}, near)
     compare("/indices " + line["id"], line, {name: figures[name] for name in figures if name in line})
 with_base = [c for c in listed if c.base]
 for by, parts in (("weights", with_base[:100]), ("quantities", with_base[:100]), ("quantities", listed[:100])):

@@ -132,7 +132,12 @@ describe.each([...frozen, "this version"])("%s", (version) => {
         const args = ["-B", "-W", "error", "-c", program, entry];
         const { code, stdout, stderr } = await run("python3", args, folder, proxy.pro);
         expect([code, stderr]).toEqual([0, ""]);
-        expect(stdout).toMatch(/^\d{2,} figures compared, 0 differ\n$/);
+        // The predecessor of the first two is pruned, and their series go on from it.
+        const said = stdout.replace(
+          /^.* series: not calculated, because publication 1 is gone\n/gm,
+          "",
+        );
+        expect(said).toMatch(/^\d{2,} figures compared, 0 differ\n$/);
       }
     },
   );
