@@ -2,6 +2,7 @@
  * Guide, methodology and the summary for language models: our texts, whose slots get tables, programs and recorded
  * answers. The slots that a service fills stay.
  */
+import { CARRY_PER_CADENCE, LONG_CADENCE_DAYS } from "../market/contract.ts";
 import { KEY_TIER_NAMES, TIERS } from "../market/tier.ts";
 import { SLOT_NAMES } from "../proxy/document-slots.ts";
 import { delayText, historyText, tableByTier, tierTable } from "../proxy/tier-words.ts";
@@ -44,6 +45,8 @@ const MAKERS: Readonly<Record<string, (argument: string, isRunnable: boolean) =>
     ]),
   depths: () => KEY_TIER_NAMES.map((name) => `${historyText(TIERS[name])} (${name})`).join(" or "),
   "signed-message": () => SIGNED_MESSAGE,
+  "long-cadence-days": () => String(LONG_CADENCE_DAYS),
+  "carry-per-cadence": () => String(CARRY_PER_CADENCE),
   /** A program of src/site. */
   python: (file) => `\`\`\`python\n${sourceText(file)}\`\`\``,
   /** The recorded answer to a request. */

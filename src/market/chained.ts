@@ -5,8 +5,8 @@
  *
  * A close is calculated from the close before it, as published, and from the level that each contract was used
  * with last. A contract that was not in force for some days therefore brings its whole move when it returns,
- * and a corrected level corrects the series at its next step (self-correcting imputation; same manual,
- * chapter 6). Levels that come later for past days change no close.
+ * and a corrected level corrects the series at its next step (the manual calls such an imputation
+ * self-correcting). Levels that come later for past days change no close.
  *
  * It is computed with doubles. If n contracts move by |m| in a day, the mean of their logarithms has an error
  * of at most n · |m| · 10⁻¹⁶, and the exponential function one of a few 10⁻¹⁶. A step is right within 0.0001

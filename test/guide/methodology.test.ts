@@ -6,7 +6,14 @@ import { microsOf } from "../../src/market/decimal.ts";
 import { BOARD_BASES } from "../../src/market/series.ts";
 import examples from "../../src/docs/examples.json" with { type: "json" };
 import { MemoryStore } from "../store/memory-store.ts";
-import { catalogOf, headJson, lines, mustPublish } from "../cli/small-market.ts";
+import {
+  catalogOf,
+  headJson,
+  lines,
+  mustPublish,
+  quotesOf,
+  type Run,
+} from "../cli/small-market.ts";
 import { rowsOf, textOf, under } from "./guide-texts.ts";
 
 const TEXT = textOf("documents/methodology.md");
@@ -152,8 +159,58 @@ describe("the worked example", () => {
   });
 });
 
+describe("its examples of a gap and of a misprint", () => {
+  /** The closes of a series that is published day by day. */
+  async function closesOf(
+    heading: string,
+    catalog: string,
+    runOf: (cells: readonly string[]) => Partial<Run>,
+  ): Promise<[found: unknown, told: unknown]> {
+    const rows = rowsOf(under(TEXT, heading)).filter(([first = ""]) => /^\d{4}-/.test(first));
+    const store = new MemoryStore();
+    for (const [at, cells] of rows.entries()) {
+      await mustPublish(store, {
+        session: `${cells[0]}T12Z`,
+        ...(at === 0 && { catalog }),
+        acceptMoves: true,
+        allowSparse: true,
+        ...runOf(cells),
+      });
+    }
+    const { series } = await headJson(store, "pro/indices/composite.json");
+    const told = rows.map((cells) => ({ date: cells[0], close: Number(cells.at(-1)) }));
+    return [series.history, told];
+  }
+
+  test("a contract that returns brings its whole move", async () => {
+    const catalog = catalogOf([{ id: "a", max_carry_days: "1" }, "b"]);
+    const [found, told] = await closesOf("A return after a gap", catalog, ([, a = "", b = ""]) => ({
+      quotes: quotesOf(a === "" ? { b } : { a, b }),
+    }));
+    expect(found).toEqual(told);
+    expect(told).toHaveLength(4);
+  });
+
+  test("a misprint stays, and its correction acts at the next step", async () => {
+    const [found, told] = await closesOf(
+      "What changes a published close",
+      catalogOf(["a"]),
+      ([date, usd = ""]) => ({
+        quotes: quotesOf({ a: usd }),
+        ...(date === "2026-11-18" && {
+          closes: lines("id,date,close_usd", "a,2026-11-17,10"),
+          revise: "A misprint",
+        }),
+      }),
+    );
+    expect(found).toEqual(told);
+    expect(told).toHaveLength(3);
+  });
+});
+
 describe("its example of a series", () => {
-  const rows = rowsOf(under(TEXT, "Series")).filter(([first = ""]) => /^\d{4}-/.test(first));
+  const dated = rowsOf(under(TEXT, "Series")).filter(([first = ""]) => /^\d{4}-/.test(first));
+  const rows = dated.slice(0, 3);
   const levels = rows.map((cells) => cells.slice(1, 4).map((cell) => Number(cell)));
 
   test("is what is published for its levels", async () => {
