@@ -220,7 +220,7 @@ async function showCosts(query, { session_utc, attribution, level }) {
   const rows = points.map(({ date, text }) => `${date},${text}\r\n`);
   showChart(byId("costs"), {
     points,
-    title: findingOf("Cost of the basket at each close", level),
+    titleOf: (drawn) => findingOf("Cost of the basket at each close", drawn),
     unit: "USD",
     to: session_utc.slice(0, 10),
     depthDays: caller.offer.depthDays,

@@ -9,6 +9,7 @@ import { layout } from "./layout.js";
 /**
  * @typedef {object} Files
  * @property {readonly import("./chart.js").Point[]} points All closes there are, at least one, ascending by date.
+ * @property {(points: readonly import("./chart.js").Point[]) => string} titleOf The title of those that are drawn.
  * @property {string} to The last date of the axis.
  * @property {number} depthDays Of the caller's tier; longer ranges are not offered.
  * @property {string} fileName Of what is saved, without extension.
@@ -16,7 +17,7 @@ import { layout } from "./layout.js";
  * @property {readonly string[]} notes Lines below the saved chart, such as the credit line.
  * @property {boolean} [isBare] Whether there are neither ranges nor buttons: all points are shown.
  *
- * @typedef {import("./layout.js").ChartOptions & Files} Panel
+ * @typedef {Omit<import("./layout.js").ChartOptions, "title"> & Files} Panel
  */
 
 /**
@@ -34,7 +35,8 @@ export function showChart(box, panel) {
   function draw(range) {
     const from = startOf(range, to, points);
     const within = closesFrom(points, from);
-    const options = { ...panel, from, widthPx: box.clientWidth };
+    const title = panel.titleOf(within);
+    const options = { ...panel, title, from, widthPx: box.clientWidth };
     const drawn = layout(within, options);
     box.innerHTML = chartHtml(drawn, isBare ? "" : toolsHtml(ranges, range));
     addCursor(/** @type {HTMLElement} */ (box.querySelector(".charted")), drawn);

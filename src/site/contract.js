@@ -44,7 +44,7 @@ await withKey(async ({ tier, offer }) => {
   byId("newest").innerHTML = closesTable(points);
   showChart(place, {
     points,
-    title: `${body.name}: daily closes`,
+    titleOf: () => `${body.name}: daily closes`,
     unit: body.unit,
     to: body.basis === "discontinued" ? last.date : body.session_utc.slice(0, 10),
     depthDays: offer.depthDays,

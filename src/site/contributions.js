@@ -5,7 +5,7 @@
 import { basisHtml } from "./board.js";
 import { bars } from "./chart.js";
 import { tableHtml } from "./html.js";
-import { changeOf, decimalOf, placesOf, rounded } from "./decimal.js";
+import { changeBetween, changeOf, decimalOf, placesOf, rounded } from "./decimal.js";
 import { changeHtml, escaped, figureHtml, foreign, signedText } from "./text.js";
 
 /**
@@ -24,19 +24,28 @@ import { changeHtml, escaped, figureHtml, foreign, signedText } from "./text.js"
  * @typedef {Priced["contributions"][number]} Contribution
  */
 
-/** What a level of 100 a year before is called for people: a change. */
-const AGAINST = "Against a year ago";
-
 /**
- * What an index or a basket did, in words: `Composite: +8.82 % against a year ago`.
+ * What a line did from its first point to its last, in words: `Composite: +8.82 % since 2025-11-21`.
  *
  * @param {string} name
- * @param {string | null} level
+ * @param {readonly import("./chart.js").Point[]} points
  */
-export function findingOf(name, level) {
-  const change = rounded(changeOf(level));
-  if (change === null) return name;
-  return `${name}: ${signedText(change)} % ${AGAINST.toLowerCase()}`;
+export function findingOf(name, points) {
+  const change = changeOfLine(points);
+  return change === null ? name : `${name}: ${signedText(change)} % since ${points[0]?.date}`;
+}
+
+/**
+ * The change from the first point of a line to the last, percent with two decimals. Null: it has no two.
+ *
+ * @param {readonly import("./chart.js").Point[]} points
+ */
+export function changeOfLine(points) {
+  const [first, last] = [points[0], points.at(-1)];
+  if (first === undefined || last === undefined || points.length < 2 || first.close === 0)
+    return null;
+  const textOf = (/** @type {import("./chart.js").Point} */ { text, close }) => text ?? `${close}`;
+  return changeBetween(textOf(first), textOf(last));
 }
 
 /**
@@ -47,7 +56,8 @@ export function findingOf(name, level) {
 export const againstHtml = (level) => changeHtml(rounded(changeOf(level)));
 
 /**
- * Series, changes, and what the basket costs if it does. `data-field` names the field of the body,
+ * Series, changes, and what the basket costs if it does. A chart shows the change of a series, so its level is
+ * left out. `data-field` names the field of the body,
  * `data-value` has its figure.
  *
  * @param {IndexBody} body
@@ -67,7 +77,7 @@ export function indexFigures(body) {
     cost("cost_30d_usd", "30 days before"),
     figure("chg_30d_pct", "30 days", chg_30d_pct, changeHtml, "%"),
     cost("cost_base_usd", `A year before, ${base.date}`),
-    figure("level", AGAINST, level, againstHtml, "%"),
+    series ? "" : figure("level", "Against a year ago", level, againstHtml, "%"),
     figure("constituents", "Constituents", constituents, countHtml),
     figure("carried", "Carried", carried, countHtml),
   ];

@@ -41,6 +41,19 @@ export const rounded = (decimal, decimals = 2) =>
 const EXACT = 9;
 
 /**
+ * The change from one decimal above 0 to another, in percent with two decimals, rounded half away from zero.
+ *
+ * @param {string} then
+ * @param {string} now
+ */
+export function changeBetween(then, now) {
+  const [before, after] = [placesOf(then, EXACT), placesOf(now, EXACT)];
+  const moved = (after - before) * 20_000n;
+  const half = moved < 0n ? -before : before;
+  return decimalOf((moved + half) / (2n * before), 2);
+}
+
+/**
  * How far a level is from the 100 of its base, in percent and exactly: `8.8192` of `108.8192`.
  *
  * @param {string | null} level

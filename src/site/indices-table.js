@@ -20,7 +20,8 @@ export const indexName = ({ id, name }) => (id === "composite" ? "Composite" : n
  * One row for each index. `data-field` names the field of a figure, `data-value` has it as the API gives it.
  *
  * @param {readonly ListedIndex[]} indices
- * @param {boolean} isLinked whether a name leads to the index on the page, `#id`
+ * @param {boolean} isLinked whether a name leads to the index on the page, `#id`, where a chart shows the change
+ *   of its series: then the change against a year ago is left out
  */
 export function indicesTable(indices, isLinked) {
   const newest =
@@ -44,7 +45,7 @@ export function indicesTable(indices, isLinked) {
     ),
     figureColumn("24 h %", "chg_24h_pct", changeHtml),
     figureColumn("30 d %", "chg_30d_pct", changeHtml),
-    figureColumn("1 year %", "level", againstHtml),
+    ...(isLinked ? [] : [figureColumn("1 year %", "level", againstHtml)]),
     figureColumn("Constituents", "constituents", countHtml),
   ];
   return tableHtml(' class="indices"', columns, indices, ({ id }) => ` data-id="${escaped(id)}"`);

@@ -99,15 +99,16 @@ function show(body) {
 }
 
 /** @param {OneIndex} body */
-function showSeries({ series, level, session_utc, attribution }) {
+function showSeries({ series, session_utc, attribution }) {
   const { base, history } = series;
   const box = byId("series");
   box.textContent = "The series has no close yet.";
-  if (history.length === 0) return;
+  if (base === null) return;
+  const name = nameOfIndex(chosen);
   const rows = history.map(({ date, close }) => `${chosen},${date},${close}\r\n`);
   showChart(box, {
     points: history.map(({ date, close }) => ({ date, close: Number(close), text: close })),
-    title: findingOf(nameOfIndex(chosen), level),
+    titleOf: (drawn) => findingOf(name, drawn),
     unit: `points, ${base.date} = ${base.level}`,
     base: Number(base.level),
     to: session_utc.slice(0, 10),

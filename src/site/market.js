@@ -192,13 +192,13 @@ async function showLines(today, ofBoard) {
 function showIndices(indices, lines) {
   byId("indices").innerHTML = overviewTable(indices, lines);
   const to = indices[0]?.series_date ?? "";
-  const title = finding(indices);
   const line = lines.get(indices[0]?.id ?? "");
+  const title = finding(indices, lines);
   byId("finding").textContent = title;
   if (line === undefined || to === "") return;
   showChart(byId("composite"), {
     points: pointsOf(line, to),
-    title,
+    titleOf: () => title,
     unit: "Composite, points",
     to,
     depthDays: 0,

@@ -1,7 +1,8 @@
 /** The part above the board, the same in Node and in the browser: finding, indices, largest moves. */
 import { dateText, dayOf } from "./axis.js";
 import { sparkline } from "./chart.js";
-import { changeOf, rounded } from "./decimal.js";
+import { changeOfLine } from "./contributions.js";
+import { rounded } from "./decimal.js";
 import { tableHtml } from "./html.js";
 import { changeHtml, counted, escaped, foreign, grouped, signedText } from "./text.js";
 
@@ -14,31 +15,46 @@ import { changeHtml, counted, escaped, foreign, grouped, signedText } from "./te
  *
  * What the page shows of an index in the body of `/indices`.
  *
- * @typedef {{ id: string, name: string, level: number | null, chg_24h_pct: number | null, series_date: string | null }} Index
+ * @typedef {{ id: string, name: string, chg_24h_pct: number | null, series_date: string | null }} Index
  */
-
-/** The change against a year ago, percent with two decimals. @param {Index} index */
-const yearOf = ({ level }) => rounded(changeOf(level?.toString() ?? null));
 
 /**
- * The market in a sentence, as plain text: what the composite did in a year, and which segment led.
+ * The points of an index's line; none without a line.
+ *
+ * @param {Index | undefined} index
+ * @param {ReadonlyMap<string, Line>} lines
+ */
+function lineOf(index, lines) {
+  const line = lines.get(index?.id ?? "");
+  return line === undefined || index?.series_date == null ? [] : pointsOf(line, index.series_date);
+}
+
+/**
+ * The market in a sentence, as plain text: what the line of the composite did, and which segment led over the
+ * days of theirs.
  *
  * @param {readonly Index[]} indices the composite first
+ * @param {ReadonlyMap<string, Line>} lines by id; empty of older snapshots
  */
-export function finding([composite, ...segments]) {
-  const year = composite === undefined ? null : yearOf(composite);
-  if (year === null) return "The prices have no year to compare with yet";
-  const way = Math.sign(Number(year));
-  if (way === 0) return "Memory and semiconductor prices are unchanged on the year";
-  const size = grouped(year.replace("-", ""));
-  const said = `Memory and semiconductor prices are ${way > 0 ? "up" : "down"} ${size}\u{a0}% on the year`;
-  const known = segments.filter(({ level }) => level !== null);
-  const moveOf = (/** @type {Index} */ index) => Number(yearOf(index)) * way;
-  const [first] = known.toSorted((a, b) => moveOf(b) - moveOf(a));
-  if (first === undefined || known.length === 1 || moveOf(first) <= 0) return said;
-  const change = signedText(yearOf(first) ?? "");
+export function finding([composite, ...segments], lines) {
+  const points = lineOf(composite, lines);
+  const change = changeOfLine(points);
+  if (change === null) return "Memory and semiconductor prices";
+  const since = `since ${points[0]?.date}`;
+  const way = Math.sign(Number(change));
+  if (way === 0) return `Memory and semiconductor prices are unchanged ${since}`;
+  const size = grouped(change.replace("-", ""));
+  const said = `Memory and semiconductor prices are ${way > 0 ? "up" : "down"} ${size}\u{a0}% ${since}`;
+  const known = segments.flatMap((index) => {
+    const own = lineOf(index, lines);
+    const moved = changeOfLine(own);
+    return moved === null ? [] : [{ name: index.name, moved, days: own.length }];
+  });
+  const [first] = known.toSorted((a, b) => (Number(b.moved) - Number(a.moved)) * way);
+  if (first === undefined || known.length === 1 || Number(first.moved) * way <= 0) return said;
+  const led = `${way > 0 ? "leads" : "falls most"} over ${first.days} days, ${signedText(first.moved)}\u{a0}%`;
   // Isolated (U+2068, U+2069): a name from the feeds must not turn the words around it.
-  return `${said}; \u{2068}${first.name}\u{2069} ${way > 0 ? "leads with" : "falls most,"} ${change}\u{a0}%`;
+  return `${said}; \u{2068}${first.name}\u{2069} ${led}`;
 }
 
 /**
@@ -55,7 +71,7 @@ export const pointsOf = ({ closes, days_ago, breaks = [] }, to) =>
   }));
 
 /**
- * A row for each index: name, line of 90 days, changes.
+ * A row for each index: name, line of 90 days and its change, change of a day.
  *
  * @param {readonly Index[]} indices the composite first
  * @param {ReadonlyMap<string, Line>} lines by id; empty of older snapshots
@@ -72,17 +88,21 @@ export const overviewTable = (indices, lines) =>
       {
         label: "90 days",
         name: "line",
-        html: ({ id, series_date: to }) => {
-          const line = lines.get(id);
-          return line === undefined || to === null ? "" : sparkline(pointsOf(line, to), to);
+        html: (index) => {
+          const points = lineOf(index, lines);
+          return points.length === 0 ? "" : sparkline(points, index.series_date ?? "");
         },
+      },
+      {
+        label: "90 d %",
+        name: "n",
+        html: (index) => changeHtml(changeOfLine(lineOf(index, lines))),
       },
       {
         label: "24 h %",
         name: "n",
         html: ({ chg_24h_pct: day }) => changeHtml(rounded(day?.toString())),
       },
-      { label: "1 year %", name: "n", html: (index) => changeHtml(yearOf(index)) },
     ],
     indices,
     ({ id }) => ` data-id="${escaped(id)}"`,

@@ -3,40 +3,68 @@ import { describe, expect, test } from "vitest";
 import type { BoardRow } from "../../src/site/board.js";
 import { finding, movesHtml, overviewTable, pointsOf } from "../../src/site/overview.js";
 
-const index = (name: string, level: number | null) => ({
+const index = (name: string) => ({
   id: name.toLowerCase(),
   name,
-  level,
-  chg_24h_pct: level === null ? null : 0.125,
+  chg_24h_pct: 0.125,
   series_date: "2026-11-21",
 });
+const COMPOSITE = index("composite");
+
+/** The sentence for lines of these closes, one a day. */
+function findingOf(
+  composite: readonly number[],
+  segments: Readonly<Record<string, readonly number[]>>,
+) {
+  const named = { composite, ...segments };
+  const lines = Object.entries(named).map(([name, closes]) => ({ id: index(name).id, closes }));
+  return finding(Object.keys(named).map(index), new Map(lines.map((line) => [line.id, line])));
+}
 
 describe("the finding", () => {
   const ALL = "Memory and semiconductor prices are";
-  test.each([
-    [[108.8192, 104, 114.1], `${ALL} up 8.82\u{a0}% on the year; B leads with +14.10\u{a0}%`],
+  const SINCE = "since 2026-11-19";
+  test.each<[readonly number[], Readonly<Record<string, readonly number[]>>, string]>([
     [
-      [96.9049, 104, 90.005, 91],
-      `${ALL} down 3.10\u{a0}% on the year; B falls most, \u{2212}10.00\u{a0}%`,
+      [100, 90, 108.8192],
+      { A: [1, 1.04], B: [50, 57.05] },
+      `${ALL} up 8.82\u{a0}% ${SINCE}; B leads over 2 days, +14.10\u{a0}%`,
     ],
-    [[101.005, 100, 102.005], `${ALL} up 1.01\u{a0}% on the year; B leads with +2.01\u{a0}%`],
-    [[1_234.5, 1_300, 2], `${ALL} up 1,134.50\u{a0}% on the year; A leads with +1,200.00\u{a0}%`],
+    [
+      [200, 210, 193.8098],
+      { A: [1, 1.04], B: [100, 90.005], C: [1, 0.91] },
+      `${ALL} down 3.10\u{a0}% ${SINCE}; B falls most over 2 days, \u{2212}10.00\u{a0}%`,
+    ],
+    // Rounded half away from zero, of what is drawn.
+    [[100, 1, 100.125], { A: [1, 1] }, `${ALL} up 0.13\u{a0}% ${SINCE}`],
+    [[100, 1, 99.875], { A: [1, 1] }, `${ALL} down 0.13\u{a0}% ${SINCE}`],
     // The first of equal ones; one segment alone is the market; one that fell leads nothing.
-    [[110, 120, 120], `${ALL} up 10.00\u{a0}% on the year; A leads with +20.00\u{a0}%`],
-    [[110, 110, null], `${ALL} up 10.00\u{a0}% on the year`],
-    [[100.01, 99, 98], `${ALL} up 0.01\u{a0}% on the year`],
-    [[100.004, 140, 60], `${ALL} unchanged on the year`],
-    [[null, 140, 60], "The prices have no year to compare with yet"],
-  ])("of %j", ([composite, ...segments], text) => {
-    const all = segments.map((level, at) => index("ABC"[at] as string, level));
-    const said = finding([index("composite", composite ?? null), ...all]);
+    [
+      [100, 1, 110],
+      { A: [5, 6], B: [10, 12] },
+      `${ALL} up 10.00\u{a0}% ${SINCE}; A leads over 2 days, +20.00\u{a0}%`,
+    ],
+    [[100, 1, 110], { A: [5, 6], B: [7] }, `${ALL} up 10.00\u{a0}% ${SINCE}`],
+    [[100, 1, 100.01], { A: [1, 0.99], B: [1, 0.98] }, `${ALL} up 0.01\u{a0}% ${SINCE}`],
+    [[100, 1, 100.004], { A: [1, 2], B: [1, 2] }, `${ALL} unchanged ${SINCE}`],
+    [[100], { A: [1, 2] }, "Memory and semiconductor prices"],
+  ])("of %j and %j", (composite, segments, text) => {
+    const said = findingOf(composite, segments);
     expect(said.replaceAll(/[\u{2068}\u{2069}]/gu, "")).toBe(text);
   });
 
   test("a name cannot turn the words around it", () => {
-    const said = finding([index("composite", 110), index("\u{202E}A", 120), index("B", 90)]);
+    const said = findingOf([1, 2], { "\u{202E}A": [1, 3], B: [2, 1] });
     expect(said).toContain("; \u{2068}\u{202E}A\u{2069} leads");
   });
+});
+
+test("a row of the indices has its line's change", () => {
+  const lines = new Map([["composite", { id: "composite", closes: [80, 100, 90] }]]);
+  const html = overviewTable([COMPOSITE, index("A")], lines);
+  expect(html).toContain("90 d %");
+  expect(html).toContain("+12.50");
+  expect(html).not.toContain("1 year");
 });
 
 const row = (id: string, chg_24h_pct: number | null, name = id): BoardRow => ({
@@ -92,7 +120,7 @@ describe("the largest moves", () => {
     const hostile = `"><img src=x onerror="broken()">`;
     const html =
       movesHtml({ memory: [row("a", 1, hostile)], semiconductor: [] }) +
-      overviewTable([index("composite", 1), index(hostile, 1)], new Map());
+      overviewTable([COMPOSITE, index(hostile)], new Map());
     expect(html).not.toContain("<img");
     expect(html).toContain("&lt;img");
   });
