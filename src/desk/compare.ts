@@ -3,6 +3,9 @@ import { correctionFields, parseCorrections, type Correction } from "../ledger/c
 import { changePct } from "../market/change.ts";
 import type { Contract } from "../market/contract.ts";
 import { microsOf } from "../market/decimal.ts";
+import { withRenamedUse } from "../market/published-series.ts";
+import { limitsOf } from "../feed/finding.ts";
+import { parseCloses, parseStates } from "../snapshot/series-states.ts";
 import { catalogFields, parseCatalog } from "../snapshot/catalog-file.ts";
 import { readSnapshotFile } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
@@ -17,6 +20,7 @@ import {
 } from "./stored-payloads.ts";
 import { indexMove, type IndexMove } from "./index-move.ts";
 import { findSnapshot, type FoundSnapshot } from "./find-snapshot.ts";
+import { seriesMove, type SeriesMove, type StoredSeries } from "./series-move.ts";
 
 /**
  * The differences from an older snapshot to a newer one. Contracts are named by id; one that was renamed
@@ -38,6 +42,8 @@ export interface Comparison {
   readonly corrected: ReturnType<typeof newCorrections> | null;
   /** The composite index; each snapshot's level uses its own base. */
   readonly index: IndexMove;
+  /** The continuous series of all indices. */
+  readonly series: SeriesMove;
 }
 
 /**
@@ -73,6 +79,13 @@ export async function compareSnapshots(
       newSide.corrections &&
       newCorrections(oldSide.corrections, newSide.corrections),
     index: indexMove(oldSide.index, newSide.index, breakBetween(old, now)),
+    series: seriesMove(
+      oldSide.series,
+      newSide.series,
+      newSide.catalog?.values() ?? [],
+      limitsOf(after.manifest.options).maxCarryDays,
+      breakBetween(old, now),
+    ),
   };
 }
 
@@ -86,13 +99,15 @@ interface Side {
   readonly catalog: ReadonlyMap<string, Contract> | null;
   readonly corrections: readonly Correction[] | null;
   readonly index: StoredIndex | null;
+  readonly series: StoredSeries | null;
 }
 
 async function sideOf(store: ObjectStore, snapshot: FoundSnapshot): Promise<Side> {
   const { name, manifest } = snapshot;
-  const [board, index, catalog, corrections] = await Promise.all([
+  const [board, index, series, catalog, corrections] = await Promise.all([
     readBoard(store, snapshot, fullestOf(snapshot)),
     readIndex(store, snapshot),
+    readSeries(store, snapshot),
     readSnapshotFile(store, name, manifest, FILES.catalog),
     readSnapshotFile(store, name, manifest, FILES.corrections),
   ]);
@@ -105,7 +120,24 @@ async function sideOf(store: ObjectStore, snapshot: FoundSnapshot): Promise<Side
       ),
     corrections: corrections && parseCorrections(corrections.bytes, corrections.where),
     index,
+    series,
   };
+}
+
+/** The series of the snapshot's fullest tier, or null if it has none. */
+async function readSeries(
+  store: ObjectStore,
+  snapshot: FoundSnapshot,
+): Promise<StoredSeries | null> {
+  const { name, manifest } = snapshot;
+  const path = FILES.indicesCsv(fullestOf(snapshot));
+  const [csv, states] = await Promise.all([
+    readSnapshotFile(store, name, manifest, path),
+    readSnapshotFile(store, name, manifest, FILES.states),
+  ]);
+  if (csv === null) return null;
+  const closes = parseCloses(csv.bytes, csv.where);
+  return { closes, states: states && parseStates(states.bytes, states.where, closes) };
 }
 
 /** The side with its contracts under the ids that the other side has for them. */
@@ -122,8 +154,12 @@ function withIdsOf(other: Side, side: Side): Side {
   const idOf = (id: string): string => ids.get(id) ?? id;
   const renamed = <T>(items: ReadonlyMap<string, T> | null): Map<string, T> | null =>
     items && new Map([...items].map(([id, item]) => [idOf(id), item]));
-  const { index } = side;
+  const { index, series } = side;
   return {
+    series: series && {
+      ...series,
+      states: series.states && withRenamedUse(series.states, idOf),
+    },
     records: renamed(side.records),
     catalog: renamed(side.catalog),
     corrections:

@@ -16,7 +16,7 @@ import {
 import { changePct } from "./change.ts";
 import { carryLimitSessions } from "./contract.ts";
 import type { Decimal } from "./decimal.ts";
-import { COMPOSITE, indicesOf } from "./indices.ts";
+import { indicesOf } from "./indices.ts";
 import { closeSessionOf, type Session } from "./session.ts";
 import type { Market } from "./view.ts";
 
@@ -116,10 +116,9 @@ export interface ReturnedContract {
  */
 export function returnedIn(
   { catalog, maxCarryDays, seriesOf }: Market,
-  series: SeriesByIndex,
+  composite: IndexSeries | null,
 ): ReturnedContract[] {
-  const composite = series.get(COMPOSITE);
-  if (composite === undefined || composite.began === null) return [];
+  if (composite === null || composite.began === null) return [];
   const { began, last, used } = composite;
   return catalog.flatMap((contract) => {
     const { id } = contract;

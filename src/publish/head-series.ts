@@ -2,20 +2,17 @@
 import { DamageError } from "../lib/errors.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { z } from "zod";
-import { closeOf, type ChainedSeries, type UsedLevel } from "../market/chained.ts";
+import type { UsedLevel } from "../market/chained.ts";
 import { isDelisted, type Contract } from "../market/contract.ts";
 import { indicesOf } from "../market/indices.ts";
 import type { IndexSeries, SeriesByIndex } from "../market/published-series.ts";
 import { closeSessionOf, parseDate, type Day } from "../market/session.ts";
 import { FULLEST } from "../market/tier.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
-import { parseStates } from "../snapshot/series-states.ts";
+import { parseCloses, parseStates, type Closes } from "../snapshot/series-states.ts";
 import { readSnapshotFile } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES, type SnapshotName } from "../store/paths.ts";
-
-/** The closes of a series, one a day, up to the day `last`. */
-type Closes = Pick<ChainedSeries, "last" | "closes">;
 
 /**
  * The series of the snapshot, from the files that its fullest tier has of them; none without those. `catalog`
@@ -30,7 +27,7 @@ export async function readSeries(
 ): Promise<SeriesByIndex> {
   const csv = await readSnapshotFile(store, name, manifest, FILES.indicesCsv(FULLEST.name));
   if (csv === null) return new Map();
-  const closes = closesIn(csv.bytes.toString("utf8"), csv.where);
+  const closes = parseCloses(csv.bytes, csv.where);
   const states = await readSnapshotFile(store, name, manifest, FILES.states);
   if (states !== null) return parseStates(states.bytes, states.where, closes);
   const series = new Map<string, IndexSeries>();
@@ -40,31 +37,6 @@ export async function readSeries(
   }
   return series;
 }
-
-/** The closes of `indices.csv`, by the id of the index. Throws DamageError, naming `where`. */
-function closesIn(text: string, where: string): ReadonlyMap<string, Closes> {
-  const found = new Map<string, { last: Day; closes: number[] }>();
-  for (const line of text.trimEnd().split("\r\n").slice(1)) {
-    const [, id, date = "", close = ""] = ROW.exec(line) ?? [];
-    const day = parseDate(date);
-    const own = found.get(id ?? "");
-    if (id === undefined || day === null || (own !== undefined && day !== own.last + 1)) {
-      throw new DamageError(`${where} is not a list of closes, each of the day after: ${line}`);
-    }
-    if (own === undefined) {
-      found.set(id, { last: day, closes: [closeOf(close)] });
-    } else {
-      own.closes.push(closeOf(close));
-      own.last = day;
-    }
-  }
-  return new Map(
-    [...found].map(([id, { last, closes }]) => [id, { last, closes: Float64Array.from(closes) }]),
-  );
-}
-
-/** An apostrophe makes text of an id that begins with a minus. */
-const ROW = /^'?([a-z0-9-]+),(\d{4}-\d{2}-\d{2}),(\d+(?:\.\d{1,4})?)$/;
 
 const baseSchema = z.object({ series: z.object({ base: z.object({ date: z.string() }) }) });
 

@@ -2,6 +2,7 @@
 import type { Clock } from "../lib/clock.ts";
 import { ConflictError, InputError } from "../lib/errors.ts";
 import type { Correction } from "../ledger/corrections.ts";
+import { COMPOSITE } from "../market/indices.ts";
 import { returnedIn, type ReturnedContract } from "../market/published-series.ts";
 import { sessionUtc, type Session } from "../market/session.ts";
 import { FULLEST } from "../market/tier.ts";
@@ -83,7 +84,7 @@ export async function release(
         new_usd: item.newUsd,
       })),
     });
-  const returned = returnedIn(content.market, content.series);
+  const returned = returnedIn(content.market, content.series.get(COMPOSITE) ?? null);
   const result = { snapshot: name, board: boardOf(content), unmovedSince, returned };
   if (dryRun) {
     await store.mayWrite();

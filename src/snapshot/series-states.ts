@@ -61,6 +61,34 @@ const stateFields = ({ last, close: lastClose, used }: SeriesState) => ({
   used: usedFields(used),
 });
 
+/** The closes of a series, one a day, up to the day `last`. */
+export type Closes = Pick<ChainedSeries, "last" | "closes">;
+
+/** An apostrophe makes text of an id that begins with a minus. */
+const ROW = /^'?([a-z0-9-]+),(\d{4}-\d{2}-\d{2}),(\d+(?:\.\d{1,4})?)$/;
+
+/** Reads `indices.csv`: the closes by the id of the index. Throws DamageError, naming `where`. */
+export function parseCloses(bytes: Buffer, where: string): ReadonlyMap<string, Closes> {
+  const found = new Map<string, { last: Day; closes: number[] }>();
+  for (const line of bytes.toString("utf8").trimEnd().split("\r\n").slice(1)) {
+    const [, id, date = "", text = ""] = ROW.exec(line) ?? [];
+    const last = parseDate(date);
+    const own = found.get(id ?? "");
+    if (id === undefined || last === null || (own !== undefined && last !== own.last + 1)) {
+      throw new DamageError(`${where} is not a list of closes, each of the day after: ${line}`);
+    }
+    if (own === undefined) {
+      found.set(id, { last, closes: [closeOf(text)] });
+    } else {
+      own.closes.push(closeOf(text));
+      own.last = last;
+    }
+  }
+  return new Map(
+    [...found].map(([id, { last, closes }]) => [id, { last, closes: Float64Array.from(closes) }]),
+  );
+}
+
 /** The text of the file. `isListed` says whether the catalog has contracts of the index. */
 export const renderStates = (series: SeriesByIndex, isListed: (id: string) => boolean): string =>
   jsonText(
@@ -81,7 +109,7 @@ export const renderStates = (series: SeriesByIndex, isListed: (id: string) => bo
 export function parseStates(
   bytes: Buffer,
   where: string,
-  listed: ReadonlyMap<string, Pick<ChainedSeries, "last" | "closes">>,
+  listed: ReadonlyMap<string, Closes>,
 ): SeriesByIndex {
   try {
     const items = fileSchema.parse(JSON.parse(bytes.toString("utf8")));

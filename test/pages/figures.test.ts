@@ -4,11 +4,14 @@
  */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect } from "vitest";
-import { TIER_NAMES } from "../../src/market/tier.ts";
+import { TIER_NAMES, TIERS } from "../../src/market/tier.ts";
 import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
 import { idsOf, marketClock, publishMarket } from "./page-market.ts";
-import { changeOf, rounded } from "../../src/site/decimal.js";
+import { changeOfLine } from "../../src/site/contributions.js";
+import { rounded } from "../../src/site/decimal.js";
+import { closesFrom, rangesWithin, startOf } from "../../src/site/history.js";
+import { pointsOf } from "../../src/site/overview.js";
 import { answersOf, figuresIn } from "./tier-answers.ts";
 import { contractPage, keepKey, open, watchedContext } from "./visit.ts";
 
@@ -98,14 +101,17 @@ describe.each(TIER_NAMES)("%s", (tier) => {
       const page = await context.newPage();
       if (tier !== "free") await keepKey(page, proxy[tier]);
 
-      // The page says what the indices did in a year, and the figures of people have two decimals.
+      // The page says what the lines of indices did, and the figures of people have two decimals.
+      const addChange = (text: string | null): void => {
+        for (const figure of figuresIn(`${text} ${text?.replace("-", "")}`)) known.add(figure);
+      };
       const indices: Fields[] = tier === "free" ? [] : bodyOf("/indices").indices;
-      for (const { level, chg_24h_pct } of indices) {
-        const change = rounded(changeOf(level === null ? null : JSON.stringify(level)));
-        for (const text of [change, rounded(String(chg_24h_pct))]) {
-          for (const figure of figuresIn(`${text} ${text?.replace("-", "")}`)) known.add(figure);
-        }
-      }
+      for (const { chg_24h_pct } of indices) addChange(rounded(String(chg_24h_pct)));
+      const lines: { id: string; closes: number[] }[] =
+        tier === "free"
+          ? []
+          : (await proxy.get("/api/public/v1/sparklines", { key: proxy[tier] })).json.indices;
+      for (const line of lines) addChange(changeOfLine(pointsOf(line, "2026-11-21")));
       const { memory, semiconductor } = bodyOf("/prices");
       const records: Fields[] = [...memory, ...semiconductor];
       await look(
@@ -130,12 +136,18 @@ describe.each(TIER_NAMES)("%s", (tier) => {
       }
       if (tier !== "free") {
         const all: Fields[] = bodyOf("/indices").indices;
-        const parts: Fields[] = bodyOf("/indices/composite").contributions;
+        const { contributions: parts, series, session_utc } = bodyOf("/indices/composite");
+        const to = session_utc.slice(0, 10);
+        const { history } = TIERS[tier];
+        const depthDays = history !== null && "days" in history ? history.days : 5 * 365;
+        const range = rangesWithin(series.history, to, depthDays).includes("1y") ? "1y" : "all";
+        const drawn = closesFrom(series.history, startOf(range, to, series.history));
+        addChange(changeOfLine(drawn));
         await look(page, "/indices", [
           ...all.flatMap((index) =>
-            figuresOf(index, [...OF_INDEX, "constituents", "series_close"]),
+            figuresOf(index, ["chg_24h_pct", "chg_30d_pct", "constituents", "series_close"]),
           ),
-          ...parts.flatMap((part) =>
+          ...parts.flatMap((part: Fields) =>
             figuresOf(part, ["contribution", "contribution_24h_pct", "spot_usd"]),
           ),
         ]);

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect } from "vitest";
 import { TIER_NAMES, type TierName } from "../../src/market/tier.ts";
 import type { Board, BoardRow } from "../../src/site/board.js";
 import { sparkline } from "../../src/site/chart.js";
-import { changeOf, rounded } from "../../src/site/decimal.js";
+import { changeBetween, rounded } from "../../src/site/decimal.js";
 import { pointsOf } from "../../src/site/overview.js";
 import { openGatekeeper } from "../../src/state/open.ts";
 import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
@@ -195,28 +195,28 @@ describe.each(TIER_NAMES)("%s", (tier) => {
     expect(rows.map(({ href }) => href)).toEqual(
       indices.map(({ id }: { id: string }) => `indices#${id}`),
     );
-    for (const [at, { level, chg_24h_pct, series_date }] of indices.entries()) {
+    const changeIn = (closes: readonly number[]): number =>
+      Number(changeBetween(String(closes[0]), String(closes.at(-1))));
+    for (const [at, { chg_24h_pct, series_date }] of indices.entries()) {
       const row = rows[at] as (typeof rows)[number];
       expect(row.figures.map((text) => shownChange(text as string))).toEqual([
+        changeIn(lines[at].closes),
         Number(rounded(String(chg_24h_pct))),
-        level === null ? null : Number(rounded(changeOf(String(level)))),
       ]);
       const { closes } = lines[at];
       expect(closes).toHaveLength(at === 0 ? Math.min(366, closes.length) : 90);
       expect(sparkline(pointsOf(lines[at], series_date), series_date)).toContain(`d="${row.line}"`);
     }
-    const [composite] = indices;
     const title = (await page.textContent("#composite .chart-title"))?.replace(
       /[\u2068\u2069]/g,
       "",
     );
-    const year = changeOf(String(composite.level)) as string;
-    expect(title).toMatch(
-      /^Memory and semiconductor prices are (?:up|down) [\d.,]+\s% on the year/,
-    );
-    expect(title).toContain(
-      `${year.startsWith("-") ? "down" : "up"} ${rounded(year.replace("-", ""))}\u{a0}%`,
-    );
+    const { closes } = lines[0];
+    const date = pointsOf(lines[0], indices[0].series_date)[0]?.date;
+    const change = changeIn(closes);
+    const size = Math.abs(change).toFixed(2);
+    const said = `Memory and semiconductor prices are ${change < 0 ? "down" : "up"} ${size}\u{a0}% since ${date}`;
+    expect(title?.startsWith(said), title).toBe(true);
     const chart = page.locator("#composite [role=img]");
     expect(await chart.getAttribute("aria-label")).toContain(
       rounded(String(lines[0].closes.at(-1))),

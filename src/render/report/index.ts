@@ -1,26 +1,70 @@
 /** All indices, and the continuous series of the composite as a chart. */
 import { jsonText } from "../../lib/json.ts";
+import { counted } from "../../lib/text.ts";
 import { INDEX_BASE_LEVEL } from "../../market/composite.ts";
 import { chainedCloses } from "../../market/chained.ts";
+import { returnedIn, type ReturnedContract } from "../../market/published-series.ts";
 import { dateText } from "../../market/session.ts";
+import type { Market } from "../../market/view.ts";
 import { listedIndex, type PricedIndex } from "../index-files.ts";
 import { chartHtml } from "../../site/chart.js";
-import { scrolling, section } from "../../site/html.js";
+import { scrolling, section, tableHtml, type Column } from "../../site/html.js";
 import { indicesTable } from "../../site/indices-table.js";
 import { layout } from "../../site/layout.js";
-import { withDecimals } from "../../site/text.js";
+import { changeHtml, foreign, withDecimals } from "../../site/text.js";
+import { dateHtml, idHtml, sessionHtml, usdText } from "./html.ts";
 
-/** All indices, and the chart of the composite's continuous series. `indices` begins with it. */
-export const indicesSection = (indices: readonly PricedIndex[]): string =>
+/**
+ * All indices, what the run did to their series, and the chart of the composite's. `indices` begins with it.
+ */
+export const indicesSection = (market: Market, indices: readonly PricedIndex[]): string =>
   section(
     "indices",
     "Indices",
     "<p>The level is against one calendar year before. The series is continuous: " +
       `${INDEX_BASE_LEVEL} on its first day, then moved from one 12:00 UTC to the next by the geometric ` +
-      "mean of price relatives. Its closes of all days compare.</p>\n" +
+      "mean of price relatives. Published closes stay.</p>\n" +
       scrolling("Indices", indicesTable(withDecimals(jsonText(indices.map(listedIndex))), false)) +
+      seriesNotes(market, indices) +
       seriesChart(indices[0] as PricedIndex),
   );
+
+/** What the run did to the series. */
+function seriesNotes(market: Market, [composite, ...others]: readonly PricedIndex[]): string {
+  const series = composite?.series ?? null;
+  if (series === null) return "\n<p>The series has no close yet.</p>";
+  const { began, last, restatements } = series;
+  const added = last - (began?.last ?? last);
+  const isNew = others.filter((index) => index.series !== null && index.series.began === null);
+  const notes = [
+    began === null
+      ? `The series are new, and go up to ${dateHtml(last)}.`
+      : `The series go on from the closes of ${dateHtml(began.last)}: ${counted(added, "day")} added.`,
+    ...(began === null || isNew.length === 0
+      ? []
+      : [`New indices: ${isNew.map(({ name }) => foreign(name)).join(", ")}.`]),
+    ...restatements.map(
+      ({ publication, reason }) =>
+        `Publication ${publication} calculated all closes again: ${foreign(reason)}`,
+    ),
+  ];
+  const returned = returnedIn(market, series);
+  const table = scrolling("Returned contracts", tableHtml("", RETURNED, returned));
+  return (
+    notes.map((note) => `\n<p>${note}</p>`).join("") +
+    (returned.length === 0
+      ? ""
+      : `\n<h3>Returned with their move</h3>\n<p>These were over their carry limit, and bring the move since then.</p>\n${table}`)
+  );
+}
+
+const RETURNED: readonly Column<ReturnedContract>[] = [
+  { label: "Contract", html: ({ id }) => idHtml(id) },
+  { label: "Used last", html: ({ from }) => sessionHtml(from.session) },
+  { label: "Then USD", name: "n", html: ({ from }) => usdText(from.usd) },
+  { label: "Now USD", name: "n", html: ({ to }) => usdText(to.usd) },
+  { label: "Change %", name: "n", html: ({ changePct }) => changeHtml(changePct) },
+];
 
 /** Empty if there are no two days. */
 function seriesChart({ view, series }: PricedIndex): string {

@@ -80,7 +80,7 @@ ${NAVIGATION}
 </header>
 <main>
 ${figures(view, composite.result, movement)}
-${indicesSection(priced)}
+${indicesSection(market, priced)}
 ${movesSection(records)}
 ${boardSection(records, head)}
 ${judgementsSection(judgements)}
