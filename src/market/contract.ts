@@ -57,6 +57,10 @@ export const changedTerms = (before: Terms, now: Terms): EarlierTerms =>
       .map((field) => [field, before[field]]),
   );
 
+/** The contracts of the first board, then those of the next, each in the catalog's order. */
+export const inBoardOrder = (catalog: readonly Contract[]): readonly Contract[] =>
+  BOARDS.flatMap((board) => catalog.filter((contract) => contract.board === board));
+
 /** Whether the contract is off the boards at the session because it is delisted. */
 export const isDelisted = ({ delistedOn }: Contract, session: Session): boolean =>
   delistedOn !== null && dayOf(session) >= delistedOn;

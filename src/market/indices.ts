@@ -1,5 +1,5 @@
 /** The indices of a market: one of the whole market, and one of each segment of the catalog. */
-import { BOARDS, type Contract } from "./contract.ts";
+import { inBoardOrder, type Contract } from "./contract.ts";
 
 /** The id and the name of the index of the whole market. */
 export const COMPOSITE = "composite";
@@ -34,9 +34,6 @@ export function indicesOf(catalog: readonly Contract[]): MarketIndex[] {
     })),
   ];
 }
-
-const inBoardOrder = (catalog: readonly Contract[]): readonly Contract[] =>
-  BOARDS.flatMap((board) => catalog.filter((item) => item.board === board));
 
 const idsKnown = new WeakMap<readonly Contract[], ReadonlyMap<string, string>>();
 

@@ -54,6 +54,8 @@ export interface Tier {
   readonly exports: readonly ("csv" | "xlsx")[];
   /** The formats of the file with all histories. */
   readonly historyFiles: readonly ("csv" | "parquet")[];
+  /** Whether the file of levels says since when each row has stood, and another has the rows that no longer do. */
+  readonly superseded: boolean;
   /** Calls per calendar month UTC; null: unlimited (still counted). */
   readonly callsPerMonth: number | null;
   /** How many keys an account may have. */
@@ -86,6 +88,7 @@ export const TIERS: { readonly [T in TierName]: Tier & { readonly name: T } } = 
     baskets: false,
     exports: [],
     historyFiles: [],
+    superseded: false,
     callsPerMonth: 1_000,
     keysPerAccount: 0,
     ...INTERNAL_USE,
@@ -102,6 +105,7 @@ export const TIERS: { readonly [T in TierName]: Tier & { readonly name: T } } = 
     baskets: false,
     exports: ["csv"],
     historyFiles: ["csv"],
+    superseded: false,
     callsPerMonth: 25_000,
     keysPerAccount: 2,
     ...INTERNAL_USE,
@@ -118,6 +122,7 @@ export const TIERS: { readonly [T in TierName]: Tier & { readonly name: T } } = 
     baskets: true,
     exports: ["csv", "xlsx"],
     historyFiles: ["csv", "parquet"],
+    superseded: true,
     callsPerMonth: null,
     keysPerAccount: 10,
     ...licensed("Internal use and internal redistribution permitted"),

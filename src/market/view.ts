@@ -1,7 +1,14 @@
 /** The market as one tier sees it at its session: the boards, and the contracts that are off them. */
 import { HORIZONS, changePct, comparableLevel, type Horizon } from "./change.ts";
 import type { BasketItem } from "./composite.ts";
-import { BOARDS, carryLimitSessions, isDelisted, type Board, type Contract } from "./contract.ts";
+import {
+  BOARDS,
+  carryLimitSessions,
+  inBoardOrder,
+  isDelisted,
+  type Board,
+  type Contract,
+} from "./contract.ts";
 import { parseMicros, ratio, roundRatio, type Decimal, type Micros } from "./decimal.ts";
 import {
   dateOf,
@@ -91,9 +98,7 @@ export const delistedOf = (view: TierView): BoardRecord[] =>
 export function knownOf(view: TierView, catalog: readonly Contract[]): BoardRecord[] {
   const records = [...recordsOf(view), ...discontinuedOf(view)];
   const byId = new Map(records.map((record) => [record.contract.id, record]));
-  return BOARDS.flatMap((board) =>
-    catalog.flatMap((contract) => (contract.board === board ? (byId.get(contract.id) ?? []) : [])),
-  );
+  return inBoardOrder(catalog).flatMap(({ id }) => byId.get(id) ?? []);
 }
 
 /** The contract's closes in the depth of the tier's history, ascending; none without a history. */

@@ -66,8 +66,8 @@ const AFTER: Parameter = {
 export const CONTRACTS: readonly Parameter[] = [IDS, SEGMENT];
 /** Which indices. */
 export const INDICES: readonly Parameter[] = [IDS];
-/** Which dates. */
-export const DATES: readonly Parameter[] = [
+/** Between which dates. */
+export const PERIOD: readonly Parameter[] = [
   {
     name: "from",
     description: "Only dates from this one on, such as 2026-11-01.",
@@ -78,6 +78,10 @@ export const DATES: readonly Parameter[] = [
     description: "Only dates up to this one, included.",
     schema: { type: "string", format: "date" },
   },
+];
+/** Which dates. */
+export const DATES: readonly Parameter[] = [
+  ...PERIOD,
   {
     name: "last",
     description: "The last so many entries of each contract or index, after from and to.",

@@ -63,6 +63,7 @@ export type PlanRow =
   | "indices"
   | "exports"
   | "histories"
+  | "superseded"
   | "corrections"
   | "sums";
 
@@ -204,6 +205,14 @@ export const DATA_ROUTES = {
     summary: "Every level given, both sessions of a day, of all contracts as CSV",
     isOffered: hasHistoryAs("csv"),
     selectedBy: [...parameter.CONTRACTS, ...parameter.DATES],
+  },
+  supersededCsv: {
+    ...download(`${API}/superseded.csv`, FILES.supersededCsv),
+    planRow: "superseded",
+    operationId: "exportSupersededCsv",
+    summary: "The rows that /levels.csv had and no longer has, as CSV",
+    isOffered: (tier) => tier.superseded,
+    selectedBy: [...parameter.CONTRACTS, ...parameter.PERIOD],
   },
   indicesCsv: {
     ...download(`${API}/indices.csv`, FILES.indicesCsv),

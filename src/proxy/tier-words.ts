@@ -93,6 +93,11 @@ const LINES: Readonly<Record<LineName, Line>> = {
     label: "All histories and levels in a file",
     text: ({ historyFiles }) => formatsText(historyFiles),
   },
+  superseded: {
+    group: "History and files",
+    label: "Since when each level has stood, and what stood before",
+    text: ({ superseded }) => yes(superseded),
+  },
   vintages: {
     group: "History and files",
     label: "All of this as it was published then",

@@ -10,9 +10,12 @@ import type { Manifest } from "../snapshot/manifest.ts";
 import type { Publication } from "../snapshot/log/entry.ts";
 import { readLogEnd, type LogEnd } from "../snapshot/log/walk.ts";
 import { readManifest, readSnapshotFile } from "../snapshot/stored-snapshot.ts";
+import type { PerTier } from "../market/tier.ts";
+import type { RowsBefore } from "../render/known-rows.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES, type SnapshotName } from "../store/paths.ts";
 import { readSeries } from "./head-series.ts";
+import { NO_ROWS, readRowsBefore } from "./rows-before.ts";
 
 /** The state that a publish starts from. In an empty store `head` is null and the rest is empty. */
 export interface Base {
@@ -23,10 +26,12 @@ export interface Base {
   readonly corrections: readonly Correction[];
   readonly ledger: Ledger;
   readonly series: SeriesByIndex;
+  /** Of the head's files of levels. */
+  readonly rowsBefore: PerTier<RowsBefore>;
 }
 
 /** What a snapshot is rendered and committed on: the ledger of the head is no longer needed then. */
-export type Parent = Pick<Base, "end" | "head">;
+export type Parent = Pick<Base, "end" | "head" | "rowsBefore">;
 
 /** Throws DamageError if an object that the head names is missing or changed. */
 export async function loadBase(store: ObjectStore): Promise<Base> {
@@ -45,20 +50,15 @@ export async function loadBase(store: ObjectStore): Promise<Base> {
 async function baseOf(store: ObjectStore, end: LogEnd): Promise<Base> {
   const publication = end.head;
   if (publication === null) {
-    return {
-      end,
-      head: null,
-      catalog: null,
-      corrections: [],
-      ledger: EMPTY_LEDGER,
-      series: new Map(),
-    };
+    const empty = { catalog: null, corrections: [], ledger: EMPTY_LEDGER, rowsBefore: NO_ROWS };
+    return { end, head: null, series: new Map(), ...empty };
   }
   const manifest = await readManifest(store, publication, publication.manifest_sha256);
-  const [catalog, corrections, ledger] = await Promise.all([
+  const [catalog, corrections, ledger, rowsBefore] = await Promise.all([
     readCatalog(store, publication, manifest),
     readSnapshotFile(store, publication, manifest, FILES.corrections),
     loadLedger(store, manifest.ledger),
+    readRowsBefore(store, publication, manifest),
   ]);
   const series = await readSeries(store, publication, manifest, catalog ?? [], ledger);
   return {
@@ -68,6 +68,7 @@ async function baseOf(store: ObjectStore, end: LogEnd): Promise<Base> {
     catalog,
     corrections: corrections === null ? [] : parseCorrections(corrections.bytes, corrections.where),
     ledger,
+    rowsBefore,
   };
 }
 

@@ -131,6 +131,13 @@ async function attempt(
     fresh,
     unmovedSince: unmoved,
   };
-  const { end, head } = base;
-  return release(made, { end, head }, { ...request, timeGates }, store, clock, progress);
+  const { end, head, rowsBefore } = base;
+  return release(
+    made,
+    { end, head, rowsBefore },
+    { ...request, timeGates },
+    store,
+    clock,
+    progress,
+  );
 }

@@ -72,14 +72,14 @@ export interface Rendering {
 export async function render(
   name: SnapshotName,
   content: Content,
-  { head: parent, end }: Parent,
+  { head: parent, end, rowsBefore }: Parent,
   sink: Sink,
   progress: Progress,
 ): Promise<Rendering> {
   const { market, session: head, ledger } = content;
   const views = perTier((tier) => tierView(market, TIERS[tier], head));
   const publication = numberAfter(end.newest);
-  const input = { ...content, head, publication, program: PROGRAM };
+  const input = { ...content, head, publication, rowsBefore, program: PROGRAM };
   const toRender = snapshotFiles(input, views);
   let done = 0;
   const files = await atOnce(toRender, async (file) => {

@@ -1,17 +1,18 @@
 /**
  * The files with all histories, as CSV and Parquet. They have a row for each entry of a contract's `history`;
  * contracts in board order, dates ascending. And the file with every level behind them, from which the
- * figures of boards and indices can be calculated again.
+ * figures of boards and indices can be calculated again, and the file with the rows that it no longer has.
  */
 import type { DecodedArray, Encoding, SchemaElement } from "hyparquet";
 import { ByteWriter, ParquetWriter } from "hyparquet-writer";
-import type { Contract } from "../market/contract.ts";
+import { inBoardOrder, type Contract } from "../market/contract.ts";
 import { formatMicros, unitsOf, type Micros } from "../market/decimal.ts";
 import { dateOf, type Basis, type Close, type Level } from "../market/series.ts";
 import { dateText, sessionStartMs, sessionUtc } from "../market/session.ts";
 import { historyOf, knownOf, levelsOf, type BoardRecord, type TierView } from "../market/view.ts";
 import type { Piece } from "../snapshot/coded.ts";
 import { csvText, harmless } from "./board-csv.ts";
+import type { KnownRows } from "./known-rows.ts";
 
 interface HistoryColumn {
   readonly name: string;
@@ -80,20 +81,66 @@ const basisOf = ({ basis = "reported" }: Level): Basis => basis;
 export const historyCsv = (view: TierView, catalog: readonly Contract[]): Generator<Piece> =>
   csvByContract(
     COLUMNS.map(({ name }) => name).join(","),
-    knownOf(view, catalog),
-    (record) => historyOf(view, record),
-    (id, { date, level, breakReason }) =>
-      `${id},${dateText(date)},${figures(level)},${sessionUtc(level.session)},${quoted(breakReason)}`,
+    knownOf(view, catalog).map((record) => {
+      const { id } = record.contract;
+      const line = ({ date, level, breakReason }: Close): string =>
+        `${id},${dateText(date)},${figures(level)},${sessionUtc(level.session)},${quoted(breakReason)}\r\n`;
+      return { id, lines: () => historyOf(view, record).map(line).join("") };
+    }),
   );
 
-/** Every level given, both sessions of a day, as CSV: see levelsOf. A level has its own break alone. */
-export const levelsCsv = (view: TierView, catalog: readonly Contract[]): Generator<Piece> =>
+const LEVEL_COLUMNS =
+  "contract_id,session_utc,spot_usd,low_usd,high_usd,inputs,basis,as_of,break_reason";
+
+/**
+ * Every level given, both sessions of a day, as CSV: see levelsOf. A level has its own break alone. With
+ * `known` each row ends with the number of the entry that brought it.
+ */
+export const levelsCsv = (
+  view: TierView,
+  catalog: readonly Contract[],
+  known: KnownRows | null,
+): Generator<Piece> =>
   csvByContract(
-    "contract_id,session_utc,spot_usd,low_usd,high_usd,inputs,basis,as_of,break_reason",
-    knownOf(view, catalog),
-    (record) => levelsOf(view, record),
-    (id, level) =>
-      `${id},${sessionUtc(level.session)},${figures(level)},${dateText(dateOf(level))},${quoted(level.breakReason)}`,
+    known === null ? LEVEL_COLUMNS : `${LEVEL_COLUMNS},known_from`,
+    knownOf(view, catalog).map((record) => {
+      const { id } = record.contract;
+      const lines = (): string =>
+        known?.levelLines(id, levelRows(view, record)) ??
+        levelRows(view, record)
+          .map((row) => `${id},${row}\r\n`)
+          .join("");
+      return { id, lines };
+    }),
+  );
+
+/**
+ * The rows that levels.csv no longer has, as CSV, each with the numbers of the entries that brought and ended
+ * it. Contracts that left the catalog come last, by id.
+ */
+export function supersededCsv(
+  view: TierView,
+  catalog: readonly Contract[],
+  known: KnownRows,
+): Generator<Piece> {
+  const records = new Map(knownOf(view, catalog).map((record) => [record.contract.id, record]));
+  const rowsOf = (id: string): readonly string[] => {
+    const record = records.get(id);
+    return record === undefined ? [] : levelRows(view, record);
+  };
+  const listed = inBoardOrder(catalog).map(({ id }) => id);
+  const ids = new Set([...listed, ...[...known.ids].sort()]);
+  return csvByContract(
+    `${LEVEL_COLUMNS},known_from,known_to`,
+    [...ids].map((id) => ({ id, lines: () => known.supersededLines(id, () => rowsOf(id)) })),
+  );
+}
+
+/** The rows of a contract in levels.csv, without its id. */
+const levelRows = (view: TierView, record: BoardRecord): string[] =>
+  levelsOf(view, record).map(
+    (level) =>
+      `${sessionUtc(level.session)},${figures(level)},${dateText(dateOf(level))},${quoted(level.breakReason)}`,
   );
 
 /** The cells from price to basis. */
@@ -107,18 +154,14 @@ const usdText = (usd: Micros | undefined): string => (usd === undefined ? "" : f
  * text that may need quotation marks goes through the CSV library, and only one contract's rows are in
  * memory.
  */
-function* csvByContract<Row>(
+function* csvByContract(
   header: string,
-  contracts: readonly BoardRecord[],
-  rowsOf: (record: BoardRecord) => readonly Row[],
-  lineOf: (id: string, row: Row) => string,
+  contracts: Iterable<{ readonly id: string; lines(): string }>,
 ): Generator<Piece> {
   yield { id: null, bytes: Buffer.from(`${header}\r\n`) };
-  for (const record of contracts) {
-    const { id } = record.contract;
-    let lines = "";
-    for (const row of rowsOf(record)) lines += `${lineOf(id, row)}\r\n`;
-    if (lines !== "") yield { id, bytes: Buffer.from(lines) };
+  for (const { id, lines } of contracts) {
+    const text = lines();
+    if (text !== "") yield { id, bytes: Buffer.from(text) };
   }
 }
 

@@ -1,7 +1,8 @@
 /** All files of a snapshot except its manifest, and how each is rendered. */
 import { renderCorrections } from "../ledger/corrections.ts";
 import type { SeriesByIndex } from "../market/published-series.ts";
-import { TIER_NAMES, type PerTier, type TierName } from "../market/tier.ts";
+import { dateText } from "../market/session.ts";
+import { historyFloor, TIER_NAMES, type PerTier, type TierName } from "../market/tier.ts";
 import { discontinuedOf, basketItems, recordsOf, type TierView } from "../market/view.ts";
 import { renderBasketFile } from "./basket-file.ts";
 import type { Envelope } from "./envelope.ts";
@@ -20,7 +21,8 @@ import { renderStates } from "../snapshot/series-states.ts";
 import type { Piece } from "../snapshot/coded.ts";
 import { FILES } from "../store/paths.ts";
 import { renderCsv } from "./board-csv.ts";
-import { historyCsv, historyParquet, levelsCsv } from "./history.ts";
+import { historyCsv, historyParquet, levelsCsv, supersededCsv } from "./history.ts";
+import { KnownRows, type RowsBefore } from "./known-rows.ts";
 import { boardBody, contractBody, correctionsBody, sparklinesBody } from "./payload-bodies.ts";
 import { renderReport, type ReportInput } from "./report/page.ts";
 import { renderWorkbook } from "./workbook/workbook.ts";
@@ -40,6 +42,8 @@ export interface SnapshotInput extends ReportInput {
   /** The number of the entry that makes the snapshot the head. */
   readonly publication: number;
   readonly series: SeriesByIndex;
+  /** Of the parent. */
+  readonly rowsBefore: PerTier<RowsBefore>;
 }
 
 /** The files of a snapshot. `views` are of `input.market` at `input.head`. */
@@ -121,10 +125,26 @@ function tierFiles(
   if (tier.historyFiles.includes("csv")) {
     files.push(file(FILES.historyCsv(tier.name), () => historyCsv(view, market.catalog)));
     // The other long file comes after the contracts, so that the two overlap in memory for less time.
-    contracts.push(file(FILES.levelsCsv(tier.name), () => levelsCsv(view, market.catalog)));
+    const known = knownRowsOf(input, view);
+    contracts.push(
+      file(FILES.levelsCsv(tier.name), () => levelsCsv(view, market.catalog, known)),
+      ...(known === null
+        ? []
+        : [file(FILES.supersededCsv(tier.name), () => supersededCsv(view, market.catalog, known))]),
+    );
   }
   if (tier.historyFiles.includes("parquet")) {
     files.push(file(FILES.historyParquet(tier.name), () => historyParquet(view, market.catalog)));
   }
   return [...files, ...contracts];
+}
+
+/** Since when the tier's rows of levels have been known; null: the tier does not say so. */
+function knownRowsOf(
+  { publication, rowsBefore, market }: SnapshotInput,
+  { tier, session }: TierView,
+): KnownRows | null {
+  const floor = historyFloor(tier, session);
+  if (!tier.superseded || floor === null) return null;
+  return new KnownRows(publication, rowsBefore[tier.name], market.catalog, dateText(floor));
 }

@@ -4,7 +4,15 @@
  */
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
-import { constants, crc32, deflateRawSync, gunzip, gzip, inflateRaw } from "node:zlib";
+import {
+  constants,
+  crc32,
+  deflateRawSync,
+  gunzip,
+  gzip,
+  inflateRaw,
+  inflateRawSync,
+} from "node:zlib";
 import { DamageError } from "../lib/errors.ts";
 import { sha256Hex } from "./digest.ts";
 import type { ObjectPart } from "../store/object-store.ts";
@@ -173,4 +181,23 @@ export async function inflatedSlice(
     return inflated(piece, bytes, `${where}, part ${id},`, inflateFlushed);
   }
   throw new DamageError(`${where} is damaged: part ${id} is not the manifest's`);
+}
+
+/** The rows of a part of a proven coded form. It waits for zlib, as codedForm does. Throws DamageError. */
+export function inflatedAtOnce(
+  code: Buffer,
+  { id, bytes, coded: place }: Part,
+  where: string,
+): Buffer {
+  const piece = code.subarray(place.at, place.end);
+  const options = { maxOutputLength: Math.max(1, bytes), finishFlush: constants.Z_SYNC_FLUSH };
+  try {
+    const rows = inflateRawSync(piece, options);
+    if (rows.length === bytes) return rows;
+  } catch (cause) {
+    throw new DamageError(`${where}, part ${id}, does not inflate to ${bytes} bytes`, [], {
+      cause,
+    });
+  }
+  throw new DamageError(`${where}, part ${id}, does not inflate to ${bytes} bytes`);
 }

@@ -27,7 +27,7 @@ const BYTES_MAX: readonly (readonly [RegExp, number])[] = [
   [/^catalog\.json$/, 32_000_000],
   [/corrections\.json$/, 32_000_000],
   [/\/basket\.json$/, 32_000_000],
-  [/^\w+\/(history|levels|indices)\.(csv|parquet)$|^states\.json$/, WHOLE_BYTES_MAX],
+  [/^\w+\/(history|levels|superseded|indices)\.(csv|parquet)$|^states\.json$/, WHOLE_BYTES_MAX],
   [/^/, 64_000_000],
 ];
 

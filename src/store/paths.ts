@@ -76,7 +76,7 @@ export const codedPath = (path: string): string => `${path}.gz`;
 
 /** Histories, and the states of series: stored gzip-coded only. */
 const HISTORY =
-  /^(?:states\.json|\w+\/(?:(?:contracts|indices)\/.+\.json|(?:history|levels|indices)\.csv))$/;
+  /^(?:states\.json|\w+\/(?:(?:contracts|indices)\/.+\.json|(?:history|levels|superseded|indices)\.csv))$/;
 /** Other files that the proxy sends as text. */
 const TEXT = /^\w+\/(?:(?:board|index|indices|corrections|sparklines)\.json|export\.csv)$/;
 
@@ -146,6 +146,7 @@ export const FILES = {
   historyCsv: (tier: string) => `${tier}/history.csv`,
   historyParquet: (tier: string) => `${tier}/history.parquet`,
   levelsCsv: (tier: string) => `${tier}/levels.csv`,
+  supersededCsv: (tier: string) => `${tier}/superseded.csv`,
   indicesCsv: (tier: string) => `${tier}/indices.csv`,
   sparklines: (tier: string) => `${tier}/sparklines.json`,
   tierCorrections: (tier: string) => `${tier}/corrections.json`,

@@ -8,7 +8,7 @@ import { dateText } from "../../market/session.ts";
 import type { Market } from "../../market/view.ts";
 import { listedIndex, type PricedIndex } from "../index-files.ts";
 import { chartHtml } from "../../site/chart.js";
-import { scrolling, section, tableHtml, type Column } from "../../site/html.js";
+import { scrolling, section, tableHtml, type TableColumn } from "../../site/html.js";
 import { indicesTable } from "../../site/indices-table.js";
 import { layout } from "../../site/layout.js";
 import { changeHtml, foreign, withDecimals } from "../../site/text.js";
@@ -58,7 +58,7 @@ function seriesNotes(market: Market, [composite, ...others]: readonly PricedInde
   );
 }
 
-const RETURNED: readonly Column<ReturnedContract>[] = [
+const RETURNED: readonly TableColumn<ReturnedContract>[] = [
   { label: "Contract", html: ({ id }) => idHtml(id) },
   { label: "Used last", html: ({ from }) => sessionHtml(from.session) },
   { label: "Then USD", name: "n", html: ({ from }) => usdText(from.usd) },

@@ -1,0 +1,184 @@
+/**
+ * Since when each row of a tier's levels.csv has stood, and the rows that no longer stand, by the numbers of
+ * the log's entries. Rows are compared as text with those of the parent's two files, and with nothing else.
+ */
+import type { Contract } from "../market/contract.ts";
+
+/** The records of a CSV file below its header, by contract, each with its line break. */
+export type RecordTexts = ReadonlyMap<string, () => string>;
+
+/** The records of the parent's two files. An older program's snapshot has none, and neither has a new store. */
+export interface RowsBefore {
+  readonly levels: RecordTexts;
+  readonly superseded: RecordTexts;
+}
+
+export const NO_ROWS_BEFORE: RowsBefore = { levels: new Map(), superseded: new Map() };
+
+/** A row: its record without the contract's id, the numbers of entries and the line break. */
+type Row = string;
+
+/** The rows of a snapshot that an entry of the log publishes. */
+export class KnownRows {
+  readonly #number: number;
+  readonly #floor: string;
+  /** The parent's records, by the present ids of their contracts. */
+  readonly #levels = new Map<string, TextOfId>();
+  readonly #superseded = new Map<string, readonly TextOfId[]>();
+  /** Of each contract compared so far, what superseded.csv gains: records without id and line break. */
+  readonly #ended = new Map<string, readonly string[]>();
+
+  /**
+   * `number` is the entry's. An id that a contract of the catalog had formerly means this contract. Of
+   * superseded rows, those with a session of the date `floor` or earlier are left out.
+   */
+  constructor(
+    number: number,
+    before: RowsBefore,
+    catalog: readonly Pick<Contract, "id" | "formerly">[],
+    floor: string,
+  ) {
+    this.#number = number;
+    this.#floor = floor;
+    const newIds = new Map(
+      catalog.flatMap(({ id, formerly }) => formerly.map((old): [string, string] => [old, id])),
+    );
+    const newIdOf = (id: string): string => newIds.get(id) ?? id;
+    // The ledger refuses a rename that joins two contracts with levels; both may have superseded rows.
+    for (const [id, text] of before.levels) this.#levels.set(newIdOf(id), { id, text });
+    for (const [id, text] of before.superseded) {
+      const others = this.#superseded.get(newIdOf(id)) ?? [];
+      this.#superseded.set(newIdOf(id), [...others, { id, text }]);
+    }
+  }
+
+  /** The contracts that may have superseded rows, in no order. */
+  get ids(): ReadonlySet<string> {
+    return new Set([...this.#levels.keys(), ...this.#superseded.keys()]);
+  }
+
+  /** The contract's lines of levels.csv. Its rows begin with their session and ascend by it. */
+  levelLines(id: string, rows: readonly Row[]): string {
+    const before = new Records(this.#levels.get(id) ?? NO_TEXT);
+    const ended: string[] = [];
+    let lines = "";
+    for (const row of rows) {
+      const session = sessionOf(row);
+      while (before.isBefore(session)) ended.push(before.take());
+      lines += `${id},${row},${before.takeNumberOf(row) ?? this.#number}${LINE_BREAK}`;
+    }
+    ended.push(...before.takeAll());
+    const isDeep = (record: string): boolean => dateOf(record) > this.#floor;
+    this.#ended.set(
+      id,
+      ended.filter(isDeep).map((record) => `${record},${this.#number}`),
+    );
+    return lines;
+  }
+
+  /** The contract's lines of superseded.csv. `rowsOf` makes its rows of levels.csv. */
+  supersededLines(id: string, rowsOf: () => readonly Row[]): string {
+    if (!this.#ended.has(id)) this.levelLines(id, rowsOf());
+    const ended = this.#ended.get(id) as readonly string[];
+    const before = this.#superseded.get(id) ?? [];
+    const kept = before.map((text) => {
+      const records = new Records(text);
+      while (records.isUpTo(this.#floor)) records.take();
+      return records;
+    });
+    // Most contracts have what they had, without a few of the first ones.
+    if (ended.length === 0 && before.length <= 1 && before.every((text) => text.id === id)) {
+      return kept.map((records) => records.rest).join("");
+    }
+    return [...kept.flatMap((records) => records.takeAll()), ...ended]
+      .sort(compareSuperseded)
+      .map((record) => `${id},${record}${LINE_BREAK}`)
+      .join("");
+  }
+}
+
+/** A contract's records under the id that it had in the parent. */
+interface TextOfId {
+  readonly id: string;
+  readonly text: () => string;
+}
+
+const NO_TEXT: TextOfId = { id: "", text: () => "" };
+
+const SESSION_CHARACTERS = "2026-11-21T00:00:00.000Z".length;
+const DATE_CHARACTERS = "2026-11-21".length;
+
+const sessionOf = (record: string): string => record.slice(0, SESSION_CHARACTERS);
+const dateOf = (record: string): string => record.slice(0, DATE_CHARACTERS);
+
+/** By session, then by the entry that brought them: the last number but one. */
+function compareSuperseded(a: string, b: string): number {
+  const [sessionA, sessionB] = [sessionOf(a), sessionOf(b)];
+  if (sessionA !== sessionB) return sessionA < sessionB ? -1 : 1;
+  return Number(a.split(",").at(-2)) - Number(b.split(",").at(-2));
+}
+
+/** A CSV record with its line break; quoted fields may have line breaks of their own. */
+const RECORD = /[^"\n]*(?:"[^"]*"[^"\n]*)*\n/y;
+const LINE_BREAK = "\r\n";
+
+/** A contract's records, to be taken one after another, without id and line break. */
+class Records {
+  readonly #text: string;
+  /** The characters of the id and the comma after it. */
+  readonly #idLength: number;
+  #at = 0;
+
+  constructor({ id, text }: TextOfId) {
+    this.#text = text();
+    this.#idLength = `${id},`.length;
+  }
+
+  get isAtEnd(): boolean {
+    return this.#at >= this.#text.length;
+  }
+
+  /** The text of those that are not taken yet, with ids and line breaks. */
+  get rest(): string {
+    return this.#text.slice(this.#at);
+  }
+
+  /** Whether the next one is of an earlier session. */
+  isBefore(session: string): boolean {
+    return !this.isAtEnd && this.#start(SESSION_CHARACTERS) < session;
+  }
+
+  /** Whether the session of the next one is of this date or an earlier one. */
+  isUpTo(date: string): boolean {
+    return !this.isAtEnd && this.#start(DATE_CHARACTERS) <= date;
+  }
+
+  #start(characters: number): string {
+    const at = this.#at + this.#idLength;
+    return this.#text.slice(at, at + characters);
+  }
+
+  /** Takes the next one if it is the row and a number, which it returns. */
+  takeNumberOf(row: Row): string | null {
+    const rowAt = this.#at + this.#idLength;
+    const numberAt = rowAt + row.length + ",".length;
+    if (!this.#text.startsWith(row, rowAt) || this.#text[numberAt - 1] !== ",") return null;
+    const end = this.#text.indexOf(LINE_BREAK, numberAt);
+    this.#at = end + LINE_BREAK.length;
+    return this.#text.slice(numberAt, end);
+  }
+
+  take(): string {
+    const at = this.#at + this.#idLength;
+    RECORD.lastIndex = at;
+    RECORD.test(this.#text);
+    this.#at = RECORD.lastIndex;
+    return this.#text.slice(at, this.#at - LINE_BREAK.length);
+  }
+
+  takeAll(): string[] {
+    const records: string[] = [];
+    while (!this.isAtEnd) records.push(this.take());
+    return records;
+  }
+}
