@@ -1,0 +1,143 @@
+/** Rows of levels compared with the parent's. test/property/known-when.test.ts publishes them. */
+import { describe, expect, test } from "vitest";
+import { KnownRows, NO_ROWS_BEFORE, type RecordTexts } from "../../src/render/known-rows.ts";
+
+const DAY = (day: string): string => `2026-11-${day}T00:00:00.000Z`;
+/** A row of levels.csv without its id. */
+const row = (day: string, usd: string, reason = ""): string =>
+  `${DAY(day)},${usd},,,,reported,2026-11-${day},${reason}`;
+const lines = (...records: readonly string[]): string =>
+  records.map((record) => `${record}\r\n`).join("");
+const texts = (records: Readonly<Record<string, string>>): RecordTexts =>
+  new Map(Object.entries(records).map(([id, text]) => [id, () => text]));
+
+interface Before {
+  readonly levels?: Readonly<Record<string, string>>;
+  readonly superseded?: Readonly<Record<string, string>>;
+  readonly catalog?: readonly { readonly id: string; readonly formerly: readonly string[] }[];
+  readonly floor?: string;
+}
+
+/** The rows of entry 7. */
+const entry7 = ({ levels = {}, superseded = {}, catalog = [], floor = "2026-10-31" }: Before) =>
+  new KnownRows(7, { levels: texts(levels), superseded: texts(superseded) }, catalog, floor);
+
+test("without a parent's files all rows are new, and none is superseded", () => {
+  const known = new KnownRows(7, NO_ROWS_BEFORE, [{ id: "a", formerly: ["z"] }], "2026-10-31");
+  const rows = [row("01", "1"), row("02", "2")];
+  expect(known.levelLines("a", rows)).toBe(lines(`a,${rows[0]},7`, `a,${rows[1]},7`));
+  expect(known.supersededLines("a", () => rows)).toBe("");
+  expect([...known.ids]).toEqual([]);
+});
+
+test("a row keeps its number, a changed one moves, one that returns is new", () => {
+  const known = entry7({
+    levels: { a: lines(`a,${row("01", "1")},2`, `a,${row("02", "2")},3`, `a,${row("03", "3")},4`) },
+    superseded: { a: lines(`a,${row("02", "9")},2,3`) },
+  });
+  const rows = [row("01", "1"), row("02", "9"), row("04", "4")];
+  expect(known.levelLines("a", rows)).toBe(
+    lines(`a,${rows[0]},2`, `a,${rows[1]},7`, `a,${rows[2]},7`),
+  );
+  expect(known.supersededLines("a", () => rows)).toBe(
+    lines(`a,${row("02", "9")},2,3`, `a,${row("02", "2")},3,7`, `a,${row("03", "3")},4,7`),
+  );
+});
+
+test("a text that goes on, or begins with the other, is another row", () => {
+  const before = [
+    row("01", "1", "New"),
+    row("02", "2", '"New, by the lot"'),
+    row("03", "3", ""),
+    row("04", "4", '"Two\nlines, of ""10"",7"'),
+  ];
+  const known = entry7({ levels: { a: lines(...before.map((each) => `a,${each},5`)) } });
+  const rows = [
+    row("01", "1", "Newer"),
+    row("02", "2", "New"),
+    row("03", "3", "7"),
+    before[3] as string,
+  ];
+  expect(known.levelLines("a", rows)).toBe(
+    lines(...rows.slice(0, 3).map((each) => `a,${each},7`), `a,${rows[3]},5`),
+  );
+  expect(known.supersededLines("a", () => rows)).toBe(
+    lines(...before.slice(0, 3).map((each) => `a,${each},5,7`)),
+  );
+});
+
+test("superseded rows of a session stand in the order of the entries that brought them", () => {
+  const known = entry7({
+    levels: { a: lines(`a,${row("02", "2")},6`) },
+    superseded: {
+      a: lines(`a,${row("02", "8")},3,5`, `a,${row("02", "9")},5,6`, `a,${row("03", "1")},4,6`),
+    },
+  });
+  expect(known.supersededLines("a", () => [row("02", "5")])).toBe(
+    lines(
+      `a,${row("02", "8")},3,5`,
+      `a,${row("02", "9")},5,6`,
+      `a,${row("02", "2")},6,7`,
+      `a,${row("03", "1")},4,6`,
+    ),
+  );
+});
+
+describe("the depth", () => {
+  const before: Before = {
+    levels: { a: lines(`a,${row("10", "1")},1`, `a,${row("11", "1")},1`, `a,${row("12", "1")},1`) },
+    superseded: {
+      a: lines(`a,${row("10", "9")},1,2`, `a,${row("11", "9")},1,2`, `a,${row("12", "9")},1,2`),
+    },
+    floor: "2026-11-11",
+  };
+
+  test("what leaves it is not superseded, and the row before it keeps its number", () => {
+    const known = entry7(before);
+    const rows = [row("11", "1"), row("12", "1")];
+    expect(known.levelLines("a", rows)).toBe(lines(`a,${rows[0]},1`, `a,${rows[1]},1`));
+    expect(known.supersededLines("a", () => rows)).toBe(lines(`a,${row("12", "9")},1,2`));
+  });
+
+  test("of rows that end, those within it are superseded", () => {
+    const rows = [row("11", "5"), row("12", "5")];
+    expect(entry7(before).supersededLines("a", () => rows)).toBe(
+      lines(`a,${row("12", "9")},1,2`, `a,${row("12", "1")},1,7`),
+    );
+  });
+});
+
+describe("contracts", () => {
+  test("a rename moves the rows of both files and changes none", () => {
+    const known = entry7({
+      levels: { old: lines(`old,${row("02", "2")},3`) },
+      superseded: {
+        old: lines(`old,${row("02", "1")},2,3`),
+        new: lines(`new,${row("01", "1")},4,5`),
+      },
+      catalog: [{ id: "new", formerly: ["older", "old"] }],
+    });
+    expect([...known.ids]).toEqual(["new"]);
+    expect(known.levelLines("new", [row("02", "2")])).toBe(lines(`new,${row("02", "2")},3`));
+    expect(known.supersededLines("new", () => [])).toBe(
+      lines(`new,${row("01", "1")},4,5`, `new,${row("02", "1")},2,3`),
+    );
+  });
+
+  test("all rows of one that has no levels any more are superseded", () => {
+    const known = entry7({ levels: { gone: lines(`gone,${row("02", "2")},3`) } });
+    expect([...known.ids]).toEqual(["gone"]);
+    expect(known.supersededLines("gone", () => [])).toBe(lines(`gone,${row("02", "2")},3,7`));
+  });
+});
+
+test("both files come out the same in either order", () => {
+  const before: Before = { levels: { a: lines(`a,${row("01", "1")},2`, `a,${row("02", "2")},3`) } };
+  const rows = [row("02", "2")];
+  const [first, second] = [entry7(before), entry7(before)];
+  const levels = first.levelLines("a", rows);
+  const superseded = second.supersededLines("a", () => rows);
+  expect(first.supersededLines("a", () => rows)).toBe(superseded);
+  expect(second.levelLines("a", rows)).toBe(levels);
+  expect(superseded).toBe(lines(`a,${row("01", "1")},2,7`));
+});
