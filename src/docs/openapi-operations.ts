@@ -85,10 +85,11 @@ function operationOf(route: Route): Json {
   };
 }
 
-/** Who may ask, or what else a route says of itself. */
+/** Who may ask, and what else a route says of itself. */
 export function aboutOf(route: Route): string | undefined {
-  if (route.description !== undefined || !isData(route)) return route.description;
-  return `Tiers: ${TIER_NAMES.filter((name) => route.isOffered(TIERS[name], [])).join(", ")}.`;
+  if (!isData(route)) return route.description;
+  const tiers = `Tiers: ${TIER_NAMES.filter((name) => route.isOffered(TIERS[name], [])).join(", ")}.`;
+  return [tiers, route.description ?? []].flat().join(" ");
 }
 
 const ID: Json = { name: "id", in: "path", required: true, schema: { type: "string" } };

@@ -126,12 +126,11 @@ function tierFiles(
     files.push(file(FILES.historyCsv(tier.name), () => historyCsv(view, market.catalog)));
     // The other long file comes after the contracts, so that the two overlap in memory for less time.
     const known = knownRowsOf(input, view);
-    contracts.push(
-      file(FILES.levelsCsv(tier.name), () => levelsCsv(view, market.catalog, known)),
-      ...(known === null
-        ? []
-        : [file(FILES.supersededCsv(tier.name), () => supersededCsv(view, market.catalog, known))]),
-    );
+    contracts.push(file(FILES.levelsCsv(tier.name), () => levelsCsv(view, market.catalog, known)));
+    if (known !== null) {
+      const body = () => supersededCsv(view, market.catalog, known);
+      contracts.push(file(FILES.supersededCsv(tier.name), body));
+    }
   }
   if (tier.historyFiles.includes("parquet")) {
     files.push(file(FILES.historyParquet(tier.name), () => historyParquet(view, market.catalog)));

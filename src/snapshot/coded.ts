@@ -186,7 +186,7 @@ export async function inflatedSlice(
 /** The rows of a part of a proven coded form. It waits for zlib, as codedForm does. Throws DamageError. */
 export function inflatedAtOnce(
   code: Buffer,
-  { id, bytes, coded: place }: Part,
+  { id, bytes, coded: place }: FileSlice,
   where: string,
 ): Buffer {
   const piece = code.subarray(place.at, place.end);

@@ -108,7 +108,8 @@ test("histories are stored coded only, other texts of a tier in both forms, the 
   for (const { path, bytes, sha256, gzip, stored } of await filesOf(store, snapshot)) {
     const key = `sessions/${snapshot}/${path}`;
     const [plain, code] = [await store.get(key), await store.get(`${key}.gz`)];
-    const isHistory = /\/(?:contracts\/|indices\/|(?:history|levels|indices)\.csv$)/.test(path);
+    const isHistory =
+      /\/(?:contracts\/|indices\/|(?:history|levels|superseded|indices)\.csv$)/.test(path);
     const isText = /\/(?:board|index|indices|corrections|sparklines)\.json$|\/export\.csv$/.test(
       path,
     );
@@ -162,8 +163,10 @@ test("levels of both sessions stand in the same order, each with its own break",
   // Starter's first day is 2026-08-23; what was in force as it began is there.
   const ofStarter = [...rows, ""].join("\r\n");
   expect(await csvOf(store, snapshot, "starter", "levels.csv")).toBe(ofStarter);
-  const ofPro = [...rows, "chip,2026-11-21T00:00:00.000Z,11,,,,reported,2026-11-21,", ""];
-  expect(await csvOf(store, snapshot, "pro", "levels.csv")).toBe(ofPro.join("\r\n"));
+  const [header, ...ofPro] = [...rows, "chip,2026-11-21T00:00:00.000Z,11,,,,reported,2026-11-21,"];
+  expect(await csvOf(store, snapshot, "pro", "levels.csv")).toBe(
+    [`${header},known_from`, ...ofPro.map((row) => `${row},1`), ""].join("\r\n"),
+  );
 });
 
 test("levels begin with the one given at the first midnight of the depth, or the last one before", async () => {
@@ -207,7 +210,9 @@ test("a tier without data has a header and no corrections", async () => {
   expect((await headJson(store, "starter/corrections.json")).corrections).toEqual([]);
   const keys = Object.keys(await contentOf(store));
   expect(
-    keys.filter((key) => /free\/(history|levels|indices|sparklines|corrections)/.test(key)),
+    keys.filter((key) =>
+      /free\/(history|levels|superseded|indices|sparklines|corrections)/.test(key),
+    ),
   ).toEqual([]);
 });
 

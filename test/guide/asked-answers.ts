@@ -21,6 +21,7 @@ const REQUESTS: readonly (readonly [path: string, tier: Example["tier"]])[] = [
   [`${API}/history.csv?ids=ddr5-16gb,tlc-1tb&last=2`, "pro"],
   [`${API}/history.csv?publication=1`, "pro"],
   [`${API}/levels.csv`, "pro"],
+  [`${API}/superseded.csv`, "pro"],
   [`${API}/indices.csv`, "starter"],
   [`${API}/sparklines`, "pro"],
   [`${API}/corrections`, "pro"],

@@ -83,6 +83,7 @@ const FILES_ASKED: readonly (readonly [file: string, path: string])[] = [
   [FILES.csv("pro"), "/export.csv"],
   [codedPath(FILES.index("pro")), "/index"],
   [FILES.levelsCsv("pro"), "/levels.csv"],
+  [FILES.supersededCsv("pro"), "/superseded.csv"],
   [FILES.xlsx("pro"), "/export.xlsx"],
   [FILES.historyParquet("pro"), "/history.parquet"],
   [FILES.basket("pro"), "/index?ids=dram-0,dram-1"],

@@ -32,6 +32,7 @@ describe("a link reads what its account reads", () => {
     "/export.xlsx",
     "/history.csv",
     "/levels.csv",
+    "/superseded.csv",
     "/indices.csv",
     "/export.csv?ids=dram-0,nand-0",
     "/history.csv?segment=dram&last=3",

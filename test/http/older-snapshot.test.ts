@@ -50,10 +50,10 @@ test("addresses without a file are not_in_snapshot, which costs nothing; the res
 
 test("a snapshot of a version without files of all contracts and tiers' corrections", async () => {
   const files =
-    /^(pro|starter)\/((history|levels|indices)\.(csv|parquet)|(corrections|sparklines)\.json)$/;
+    /^(pro|starter)\/((history|levels|superseded|indices)\.(csv|parquet)|(corrections|sparklines)\.json)$/;
   await serve((store) => withoutFiles(store, files));
   await notThere(proxy.pro, "/history.csv", "/history.parquet", "/corrections");
-  await notThere(proxy.pro, "/levels.csv", "/indices.csv", "/sparklines");
+  await notThere(proxy.pro, "/levels.csv", "/superseded.csv", "/indices.csv", "/sparklines");
   await notThere(proxy.starter, "/history.csv", "/corrections");
   await served(proxy.pro, "/prices", "/prices/dram-0", "/export.csv");
 });

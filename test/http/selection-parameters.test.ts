@@ -36,13 +36,14 @@ async function ask(caller: Caller, path: string, query: string): Promise<Receive
 
 const BOARDS = ["/prices", "/export.csv", "/sparklines"];
 const LONG = ["/history.csv", "/levels.csv"];
+const ENDED = "/superseded.csv";
 const SERIES = ["/prices/dram-0", "/indices/dram"];
 /** The addresses that take it. */
 const TAKEN_BY = {
-  ids: [...BOARDS, ...LONG, "/indices.csv", "/corrections"],
-  segment: [...BOARDS, ...LONG, "/corrections"],
-  from: [...SERIES, ...LONG, "/indices.csv"],
-  to: [...SERIES, ...LONG, "/indices.csv"],
+  ids: [...BOARDS, ...LONG, ENDED, "/indices.csv", "/corrections"],
+  segment: [...BOARDS, ...LONG, ENDED, "/corrections"],
+  from: [...SERIES, ...LONG, ENDED, "/indices.csv"],
+  to: [...SERIES, ...LONG, ENDED, "/indices.csv"],
   last: [...SERIES, ...LONG, "/indices.csv"],
   after: ["/corrections"],
 } as const satisfies Record<string, readonly string[]>;
@@ -55,7 +56,7 @@ const EVERYWHERE = [...new Set([...Object.values(TAKEN_BY).flat(), ...ELSEWHERE]
 
 /** The refusal of the address itself, before its parameters are read; null: the caller may ask. */
 function refusalOf(caller: Caller, path: string, names: readonly string[]): string | null {
-  const isPros = path === "/export.xlsx" || path === "/history.parquet";
+  const isPros = ["/export.xlsx", "/history.parquet", ENDED].includes(path);
   if (caller === "starter") return isPros ? "tier_required" : null;
   if (caller !== "none") return null;
   const isOpen = ["/prices", "/prices/dram-0", "/sums", "/usage"].includes(path);
@@ -194,8 +195,8 @@ describe("together", () => {
     ["ids=dram-0&segment=dram", "segment", both, TAKEN_BY.segment],
     ["segment=nothing&ids=nothing", "segment", both, TAKEN_BY.segment],
     ["from=2026-11-20&to=2026-11-19", "from", order, TAKEN_BY.from],
-    ["last=1&to=2026-11-19&from=9999-12-31", "from", order, TAKEN_BY.from],
-    ["from=x&to=y&last=z", "from", /^expected a /, TAKEN_BY.from],
+    ["last=1&to=2026-11-19&from=9999-12-31", "from", order, TAKEN_BY.last],
+    ["from=x&to=y&last=z", "from", /^expected a /, TAKEN_BY.last],
     ["ids=nothing&from=x", "from", /^expected a date/, LONG],
   ];
   test.each(CASES)("%s", async (query, name, said, paths) => {

@@ -115,11 +115,13 @@ const RUNS = runs(40);
 
 describe("equal to the whole, filtered", () => {
   property.prop([tier, vintage, contracts(IDS), dates], RUNS)(
-    "history.csv and levels.csv",
+    "history.csv, levels.csv and superseded.csv",
     async (who, when, which, within) => {
-      const asked = { ...NONE, ...which, ...within };
       const key = proxy[who];
-      for (const path of ["/history.csv", "/levels.csv"]) {
+      const paths = ["/history.csv", "/levels.csv", ...(who === "pro" ? ["/superseded.csv"] : [])];
+      for (const path of paths) {
+        const isEnded = path === "/superseded.csv";
+        const asked = { ...NONE, ...which, ...within, ...(isEnded && { last: null }) };
         const whole = await get(`${path}?${new URLSearchParams(when).toString()}`, { key });
         const chosen = await get(`${path}?${queryOf(asked, when)}`, { key });
         if (chosen.status !== 200) {

@@ -25,6 +25,7 @@ export const ROUTES = {
   historyCsv: fileRoute("/history.csv", FILES.historyCsv, "starter"),
   historyParquet: fileRoute("/history.parquet", FILES.historyParquet, "pro"),
   levelsCsv: fileRoute("/levels.csv", FILES.levelsCsv, "starter"),
+  supersededCsv: fileRoute("/superseded.csv", FILES.supersededCsv, "pro"),
   indicesCsv: fileRoute("/indices.csv", FILES.indicesCsv, "starter"),
   sparklines: fileRoute("/sparklines", FILES.sparklines, "starter"),
   corrections: fileRoute("/corrections", FILES.tierCorrections, "starter"),
