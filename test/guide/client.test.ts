@@ -15,6 +15,9 @@ const GOLDEN = new FolderStore(EXPECTED);
 const PYTHON = "/usr/bin/python3";
 const withPython = testWith("python3");
 
+/** A row of CSV, by the names of its columns. */
+type CsvRow = Readonly<Record<string, unknown>>;
+
 let client: PythonClient;
 const say = async (expression: string) =>
   JSON.parse(
@@ -43,7 +46,7 @@ describe("of a proxy", () => {
     parse((await get(path)).text, {
       columns: true,
       cast: (cell, { column }) =>
-        cell === "" ? null : /_usd$|^inputs$/.test(String(column)) ? Number(cell) : cell,
+        cell === "" ? null : /_usd$|^inputs$|^known_/.test(String(column)) ? Number(cell) : cell,
     });
 
   test("is text of Python that names the proxy, coded where that is accepted, and asked again for a 304", async () => {
@@ -101,6 +104,30 @@ describe("of a proxy", () => {
       await rows("/levels.csv?segment=dram,ssd&to=2026-11-20"),
     );
   });
+
+  withPython(
+    "levels as an entry of the log had them, also of one that a rollback withdrew",
+    async () => {
+      const numbers = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
+      const known = await say(
+        `[client.levels(known_at=each) for each in ${JSON.stringify(numbers)}]`,
+      );
+      const then = numbers.map(async (number) => {
+        const published: Record<string, unknown>[] = await rows(
+          `/levels.csv?publication=${number}`,
+        );
+        // Entry 8 withdrew entry 7, so the answer is that of then, with its ids.
+        if (number === 7) return published;
+        const presentIdOf = (id: unknown) => (id === "echo-new" ? "echo-stack" : id);
+        return published.map((row) => ({ ...row, contract_id: presentIdOf(row["contract_id"]) }));
+      });
+      expect(known).toEqual(await Promise.all(then));
+      const some = 'ids=["alpha-16gb"], start="2026-11-18", last=2';
+      expect(await say(`client.levels(${some}, known_at=5)`)).toEqual(
+        await rows("/levels.csv?ids=alpha-16gb&from=2026-11-18&last=2&publication=5"),
+      );
+    },
+  );
 
   withPython("index, basket, corrections, publications and sums", async () => {
     expect(await say("client.index()")).toEqual((await get("/index")).json);
