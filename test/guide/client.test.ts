@@ -113,9 +113,7 @@ describe("of a proxy", () => {
         `[client.levels(known_at=each) for each in ${JSON.stringify(numbers)}]`,
       );
       const then = numbers.map(async (number) => {
-        const published: Record<string, unknown>[] = await rows(
-          `/levels.csv?publication=${number}`,
-        );
+        const published = (await rows(`/levels.csv?publication=${number}`)) as CsvRow[];
         // Entry 8 withdrew entry 7, so the answer is that of then, with its ids.
         if (number === 7) return published;
         const presentIdOf = (id: unknown) => (id === "echo-new" ? "echo-stack" : id);

@@ -230,7 +230,8 @@ describe("the published numbers", () => {
     async ({ raw, sessionUtc }) => {
       const common = { contracts: raw.contracts, closes: [], maxCarryDays: raw.max_carry_days };
       const input = { ...common, quotes: raw.levels };
-      const once = await publishRaw(new MemoryStore(), input, sessionUtc);
+      const storeOfOnce = new MemoryStore();
+      const once = await publishRaw(storeOfOnce, input, sessionUtc);
 
       const store = new MemoryStore();
       const given = raw.levels.map(({ session_utc: at }) => at);
@@ -240,14 +241,19 @@ describe("the published numbers", () => {
       }
       const quotes = raw.levels.filter((level) => level.session_utc === sessionUtc);
       const last = await publishRaw(store, { ...common, quotes }, sessionUtc);
-      // The report also names what the gates let through, and states.json where the series began: both
-      // depend on the run.
+      // These depend on the run: the report names what the gates let through, the states say where series began,
+      // and levels say which entry brought them.
+      const ofRuns = ["report.html", "states.json", "pro/levels.csv", "pro/SHA256SUMS"];
       const filesOf = ({ files }: typeof last.manifest): typeof files =>
-        files.filter(({ path }) => path !== "report.html" && path !== "states.json");
+        files.filter(({ path }) => !ofRuns.includes(path));
       expect(filesOf(last.manifest)).toEqual(filesOf(once.manifest));
       const digestsOf = ({ ledger }: typeof last.manifest): string[] =>
         ledger.map(({ sha256 }) => sha256);
       expect(digestsOf(last.manifest)).toEqual(digestsOf(once.manifest));
+      const levelsOf = async (files: PublishedFiles) =>
+        (await files.csv("pro/levels.csv")).map(({ known_from: _, ...row }) => row);
+      const levels = await levelsOf(new PublishedFiles(storeOfOnce, once));
+      expect(await levelsOf(new PublishedFiles(store, last))).toEqual(levels);
     },
   );
 });
