@@ -276,9 +276,33 @@ class Client:
         return _typed(self._selection(HISTORY, ids, segment, start, end, last), "date")
 
     def levels(self, ids: Sequence[str] | None = None, segment: str | None = None, start: str | None = None,
-               end: str | None = None, last: int | None = None) -> Rows:
-        """Every level given, in USD, of both sessions of a day."""
-        return _typed(self._selection("/levels.csv", ids, segment, start, end, last), "session_utc")
+               end: str | None = None, last: int | None = None, known_at: int | None = None) -> Rows:
+        """Every level given, in USD, of both sessions of a day. For Pro also `known_at=N`: as entry N had them.
+
+        It selects them from levels and superseded, so it does not need the entry's snapshot: under the present ids,
+        within the present depth. If a rollback withdrew the entry, or no row was known then, it asks for the snapshot.
+        """
+        if known_at is None:
+            return _typed(self._selection("/levels.csv", ids, segment, start, end, last), "session_utc")
+        ended = self.superseded(ids, segment, start, end)
+        publication = ended.about["publication"]
+        stands = self.as_of(publication).levels(ids, segment, start, end)
+        known: dict[str, list[dict[str, Any]]] = {}
+        with _reading():
+            for row in stands + ended:
+                rows = known.setdefault(row["contract_id"], [])
+                if row["known_from"] <= known_at < row.pop("known_to", known_at + 1):
+                    rows.append(row)
+            for rows in known.values():
+                rows.sort(key=lambda row: row["session_utc"])
+            if not any(known.values()) or not self._leads(known_at, publication):
+                return self.as_of(known_at).levels(ids, segment, start, end, last)
+            return Rows((row for rows in known.values() for row in rows[-(last or 0):]), stands.about)
+
+    def superseded(self, ids: Sequence[str] | None = None, segment: str | None = None, start: str | None = None,
+                   end: str | None = None) -> Rows:
+        """The rows of levels that no longer stand, each from its entry `known_from` up to `known_to`. For Pro."""
+        return _typed(self._selection("/superseded.csv", ids, segment, start, end), "session_utc")
 
     def index(self, id: str | None = None, start: str | None = None, end: str | None = None,
               last: int | None = None) -> dict[str, Any]:
