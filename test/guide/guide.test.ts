@@ -176,6 +176,7 @@ describe("its commands and programs", () => {
       "The Python module",
       "A copy in SQLite",
       "A back-test in Python",
+      "A back-test from two files",
       "User and password",
       "A bill of materials",
       "Proof",

@@ -144,7 +144,11 @@ describe("llms.txt", () => {
     }
     for (const { language, text: answer } of blocksOf(text)) {
       if (language === "json") JSON.parse(answer, expectShort);
-      else expect([language, answer.split("\n").length]).toEqual(["csv", 4]);
+      else {
+        // Header, row, and what was left out if there is more.
+        expect(language).toBe("csv");
+        expect([3, 4]).toContain(answer.split("\n").length);
+      }
     }
   });
 });

@@ -77,6 +77,44 @@ testWith("python3")("a back-test does not see later corrections", async () => {
   expect(behind.stdout).toMatch(/^\S+ refused: 410 .*\n(?:2026-\S+ (?:alpha|bravo)\n){2}$/);
 });
 
+testWith("python3")(
+  "a back-test from two files does not either, and reads pruned entries",
+  async () => {
+    await publishFirst();
+    await publishQuotes("2026-11-22T00Z", 12);
+    const restated = lines("id,session_utc,spot_usd", "bravo,2026-11-21T00Z,13");
+    await mustPublish(store, {
+      session: "2026-11-22T12Z",
+      quotes: restated,
+      revise: "The source restated a session",
+      allowSparse: true,
+    });
+    await prune(store, 0, false, clock);
+    await served();
+    await eventually(
+      async () => (await proxy.get(`${API}/publications`)).json.publications.length === 4,
+    );
+    await writeFile(join(folder, "client.py"), textOf("client.py", front.url));
+    const program = programUnder("A back-test from two files");
+    const { stdout, stderr } = await run(
+      "python3",
+      ["-B", "-W", "error", "-c", program],
+      folder,
+      proxy.pro,
+    );
+    expect([stdout.split("\n"), stderr]).toEqual([
+      [
+        "2026-11-21T00:05:00.000Z alpha",
+        "2026-11-22T00:05:00.000Z alpha",
+        "2026-11-22T12:05:00.000Z bravo",
+        "2026-11-29T12:00:00.000Z bravo",
+        "",
+      ],
+      "",
+    ]);
+  },
+);
+
 describe("the copy", () => {
   /** What happens, and how many calls it costs to follow at most. */
   const STEPS: readonly (readonly [
