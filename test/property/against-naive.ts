@@ -15,7 +15,7 @@ import { naiveHistory, naiveLevels } from "./naive-history.ts";
 import { naiveIndices, SCALE, type NaivePoint } from "./naive-indices.ts";
 import type { RawMarket, RawTier } from "./naive-levels.ts";
 import { naiveBasketFile } from "./naive-quantities.ts";
-import { ATTRIBUTION, PublishedFiles } from "./published.ts";
+import { ATTRIBUTION, PublishedFiles, withoutEntries } from "./published.ts";
 
 const TIERS = { free: "#1", starter: "#1", pro: "#0" } as const;
 
@@ -79,10 +79,9 @@ export async function expectNaive(
       await expectIndices(files, raw, sessionUtc, tier, envelope);
       expect(await files.csv(`${tier}/export.csv`)).toEqual(csvRows(records, expected));
       expect(await files.csv(`${tier}/history.csv`)).toEqual(naiveHistory(raw, sessionUtc, tier));
-      const levels = await files.csv(`${tier}/levels.csv`);
       // Since when a row has been known is compared in known-when.test.ts.
-      const levelRows = levels.map(({ known_from: _, ...row }) => row);
-      expect(levelRows).toEqual(naiveLevels(raw, sessionUtc, tier));
+      const levels = withoutEntries(await files.csv(`${tier}/levels.csv`));
+      expect(levels).toEqual(naiveLevels(raw, sessionUtc, tier));
       await expectSparklines(files, raw, sessionUtc, tier, envelope, records);
       if (tier === "pro") {
         const rows = await files.parquet("pro/history.parquet");

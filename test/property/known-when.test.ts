@@ -148,10 +148,11 @@ class History {
     const rows = new Map<string, GivenRow>();
     for (const { row, contract, back, usd, text } of changes) {
       const stands = row === null ? undefined : head.levels[row % head.levels.length];
-      const old = stands?.["contract_id"] ?? before.catalog[contract % before.catalog.length]?.id;
-      const id = renamed.get(old as string) ?? (old as string);
+      const listed = before.catalog[contract % before.catalog.length] as CatalogRow;
+      const old = stands?.["contract_id"] ?? listed.id;
+      const id = renamed.get(old) ?? old;
       const at = stands === undefined ? session - back : indexOf(stands["session_utc"] as string);
-      const isListed = catalog.some((listed) => listed.id === id);
+      const isListed = catalog.some((row) => row.id === id);
       if (!isListed || (usd === null && stands === undefined)) continue;
       rows.set(`${id} ${at}`, { id, session: at, usd, text: usd === null ? "" : text });
     }

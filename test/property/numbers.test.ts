@@ -18,7 +18,14 @@ import {
 import type { RawLevel } from "./naive-levels.ts";
 import { naiveIndex, naiveTier, type NaiveIndex } from "./naive-market.ts";
 import { naiveQuantities } from "./naive-quantities.ts";
-import { ATTRIBUTION, PublishedFiles, exactJson, publishRaw, splitInput } from "./published.ts";
+import {
+  ATTRIBUTION,
+  PublishedFiles,
+  exactJson,
+  publishRaw,
+  splitInput,
+  withoutEntries,
+} from "./published.ts";
 import { contractsBefore, earlierTerms, rawCases, withEarlierTerms } from "./raw-markets.ts";
 import { runs } from "./runs.ts";
 
@@ -251,7 +258,7 @@ describe("the published numbers", () => {
         ledger.map(({ sha256 }) => sha256);
       expect(digestsOf(last.manifest)).toEqual(digestsOf(once.manifest));
       const levelsOf = async (files: PublishedFiles) =>
-        (await files.csv("pro/levels.csv")).map(({ known_from: _, ...row }) => row);
+        withoutEntries(await files.csv("pro/levels.csv"));
       const levels = await levelsOf(new PublishedFiles(storeOfOnce, once));
       expect(await levelsOf(new PublishedFiles(store, last))).toEqual(levels);
     },

@@ -56,6 +56,14 @@ export function publishRaw(
   );
 }
 
+/** Rows of levels without the number of the entry that brought each. */
+export const withoutEntries = (
+  rows: readonly Readonly<Record<string, string>>[],
+): Record<string, string>[] =>
+  rows.map((row) =>
+    Object.fromEntries(Object.entries(row).filter(([column]) => column !== "known_from")),
+  );
+
 /** Whether a close can express the row. */
 export const isClose = (level: RawLevel): boolean =>
   level.session_utc === `${level.as_of}T12:00:00.000Z` &&

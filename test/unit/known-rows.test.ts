@@ -124,6 +124,14 @@ describe("contracts", () => {
     );
   });
 
+  test("a rename alone moves superseded rows", () => {
+    const known = entry7({
+      superseded: { old: lines(`old,${row("02", "1")},2,3`) },
+      catalog: [{ id: "new", formerly: ["old"] }],
+    });
+    expect(known.supersededLines("new", () => [])).toBe(lines(`new,${row("02", "1")},2,3`));
+  });
+
   test("all rows of one that has no levels any more are superseded", () => {
     const known = entry7({ levels: { gone: lines(`gone,${row("02", "2")},3`) } });
     expect([...known.ids]).toEqual(["gone"]);
