@@ -204,7 +204,7 @@ async function price() {
  * @param {string} query that of the price
  * @param {import("./contributions.js").IndexBody} body the price
  */
-async function showCosts(query, { session_utc, attribution, level }) {
+async function showCosts(query, { session_utc, attribution }) {
   const parts = new Map(basket.parts);
   const { response, problem } = await ask(`history.csv?ids=${[...parts.keys()].join()}`);
   // An answer may break off.

@@ -9,7 +9,6 @@ import {
   iso,
   levelsOf,
   usdOf,
-  type Level,
   type RawMarket,
   type RawTier,
 } from "./naive-levels.ts";
