@@ -3,15 +3,7 @@
  * ago and now, and their continuous series with roots of big integers.
  */
 import { ONE, over, times, type Fraction } from "./naive-fraction.ts";
-import {
-  DAY,
-  HOUR,
-  iso,
-  levelsOf,
-  usdOf,
-  type RawMarket,
-  type RawTier,
-} from "./naive-levels.ts";
+import { DAY, HOUR, iso, levelsOf, usdOf, type RawMarket, type RawTier } from "./naive-levels.ts";
 import { isWithinDepth, naiveIndex, type NaiveIndex } from "./naive-market.ts";
 
 /** One unit of a close. */
