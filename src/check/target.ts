@@ -1,8 +1,8 @@
 /** The address to check: the answer, and the file of the tier that it must be. */
 import { InputError } from "../lib/errors.ts";
 import { FULLEST } from "../market/tier.ts";
-import { faultsDenial, holdsKey, nameFaults, namesAny, parseQuery } from "../proxy/query.ts";
-import { API, DATA_ROUTES, idIn, isExact, parametersOf, type DataRoute } from "../proxy/routes.ts";
+import { faultsDenial, holdsKey, nameFaults, namesAny, parseQuery } from "../api/query.ts";
+import { API, DATA_ROUTES, idIn, isExact, parametersOf, type DataRoute } from "../api/routes.ts";
 import { readVintage, type VintageQuery } from "../proxy/answers/vintage.ts";
 
 /** An answer of a service. */

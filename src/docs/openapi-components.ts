@@ -4,10 +4,10 @@
  */
 import { z } from "zod";
 import { contractRecord } from "../render/payload-schemas.ts";
-import { PROBLEMS, type ProblemCode } from "../proxy/problems.ts";
-import { DATA_ROUTES } from "../proxy/routes.ts";
-import { problem } from "../proxy/answer-schemas.ts";
-import { UNCOUNTED_ROUTES } from "../proxy/uncounted-routes.ts";
+import { PROBLEMS, type ProblemCode } from "../api/problems.ts";
+import { DATA_ROUTES } from "../api/routes.ts";
+import { problem } from "../api/answer-schemas.ts";
+import { UNCOUNTED_ROUTES } from "../api/uncounted-routes.ts";
 import { EXAMPLES, RECORDED_FROM, runnable, type Example } from "./recorded-answers.ts";
 
 export type Json = { readonly [name: string]: unknown };

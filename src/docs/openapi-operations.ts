@@ -1,6 +1,6 @@
 /** The operations of the OpenAPI document and of the reference: what follows from the routes and the table of problems. */
 import { TIER_NAMES, TIERS } from "../market/tier.ts";
-import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from "../proxy/problems.ts";
+import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from "../api/problems.ts";
 import {
   DATA_ROUTES,
   SUMS_ROUTE,
@@ -8,8 +8,8 @@ import {
   type Body,
   type DataRoute,
   type Route,
-} from "../proxy/routes.ts";
-import { UNCOUNTED_ROUTES } from "../proxy/uncounted-routes.ts";
+} from "../api/routes.ts";
+import { UNCOUNTED_ROUTES } from "../api/uncounted-routes.ts";
 import {
   examplesAt,
   headerRefs,

@@ -6,7 +6,7 @@ import { PROGRAM } from "../lib/version.ts";
 import { slotOf } from "../proxy/document-slots.ts";
 import { componentExamples, componentSchemas, HEADERS, type Json } from "./openapi-components.ts";
 import { paths } from "./openapi-operations.ts";
-import { tierTable } from "../proxy/tier-words.ts";
+import { tierTable } from "../api/tier-words.ts";
 
 /** The groups of operations. */
 export const TAGS = [

@@ -3,8 +3,8 @@
  * three languages and a recorded answer; the table of errors. Made from what the OpenAPI document is made from.
  */
 import { slotOf } from "../proxy/document-slots.ts";
-import { PROBLEMS, type Problem } from "../proxy/problems.ts";
-import { API, takenBy, type Route } from "../proxy/routes.ts";
+import { PROBLEMS, type Problem } from "../api/problems.ts";
+import { API, takenBy, type Route } from "../api/routes.ts";
 import { filled, siteFile } from "../site/site-files.ts";
 import { counted, escaped } from "../site/text.js";
 import { componentSchemas, recordedAt } from "./openapi-components.ts";

@@ -5,7 +5,7 @@
 import { CARRY_PER_CADENCE, LONG_CADENCE_DAYS } from "../market/contract.ts";
 import { KEY_TIER_NAMES, TIERS } from "../market/tier.ts";
 import { SLOT_NAMES } from "../proxy/document-slots.ts";
-import { delayText, historyText, tableByTier, tierTable } from "../proxy/tier-words.ts";
+import { delayText, historyText, tableByTier, tierTable } from "../api/tier-words.ts";
 import { filled } from "../site/site-files.ts";
 import { escaped } from "../site/text.js";
 import { SIGNED_MESSAGE } from "../snapshot/log/sign.ts";

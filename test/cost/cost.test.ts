@@ -9,7 +9,7 @@ import { once } from "node:events";
 import { Agent, request } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { API } from "../../src/proxy/routes.ts";
+import { API } from "../../src/api/routes.ts";
 import { tagOf } from "../../src/proxy/serve/entity.ts";
 import type { CostService } from "./cost-service.ts";
 

@@ -24,6 +24,7 @@ const ROOMS: Readonly<Record<string, string>> = {
   state: "accounts, keys, and counts of calls: SQLite, Redis",
   proxy: "from a request to an answer",
   docs: "makes the documents that the proxy sends: guide, methodology, reference, OpenAPI, changelog; it runs before a release",
+  api: "the public interface as tables: addresses, parameters, problems, schemas, tiers in words",
   check: "proves an answer and the log behind it, over HTTP only",
   mcp: "tools for agents, over the public API only",
   demo: "the demonstration market",

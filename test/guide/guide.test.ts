@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import examples from "../../src/docs/examples.json" with { type: "json" };
-import { PROBLEMS } from "../../src/proxy/problems.ts";
+import { PROBLEMS } from "../../src/api/problems.ts";
 import { withDuckDb } from "../../tools/client/sql.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
 import { testWith, testWithClients } from "../http/needed-tools.ts";

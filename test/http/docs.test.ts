@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openApiDocument } from "../../src/docs/openapi.ts";
-import { PROBLEMS } from "../../src/proxy/problems.ts";
+import { PROBLEMS } from "../../src/api/problems.ts";
 import { escaped } from "../../src/site/text.js";
 import { giveKey, open } from "../pages/visit.ts";
 import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";

@@ -5,7 +5,7 @@
 import { test as property } from "@fast-check/vitest";
 import { expect, test } from "vitest";
 import { KEY_TIER_NAMES, type KeyTierName } from "../../src/market/tier.ts";
-import { takenBy, DATA_ROUTES, SUMS_ROUTE, type DataRoute } from "../../src/proxy/routes.ts";
+import { takenBy, DATA_ROUTES, SUMS_ROUTE, type DataRoute } from "../../src/api/routes.ts";
 import { mcpHttpServer } from "../../src/mcp/http.ts";
 import { listen } from "../../src/proxy/http/server.ts";
 import { agentOfToday } from "../../tools/client/agents.ts";

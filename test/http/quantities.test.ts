@@ -1,6 +1,6 @@
 /** Baskets of quantities over a real socket: what they cost, now and before, and what is refused. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { ProblemCode } from "../../src/proxy/problems.ts";
+import type { ProblemCode } from "../../src/api/problems.ts";
 import {
   eventually,
   publishedStore,

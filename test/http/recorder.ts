@@ -7,8 +7,8 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { expect } from "vitest";
 import { openApiDocument } from "../../src/docs/openapi.ts";
-import { isExact, LINK_PATH } from "../../src/proxy/routes.ts";
-import { ASSETS_PATH, PAGES } from "../../src/proxy/uncounted-routes.ts";
+import { isExact, LINK_PATH } from "../../src/api/routes.ts";
+import { ASSETS_PATH, PAGES } from "../../src/api/uncounted-routes.ts";
 import type { Received } from "./client.ts";
 
 const document = JSON.parse(JSON.stringify(openApiDocument()));

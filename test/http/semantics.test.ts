@@ -1,6 +1,6 @@
 /** What every address must do with tags, HEAD and codings; beside conditional.http and codings.http. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { SUMS_ROUTE } from "../../src/proxy/routes.ts";
+import { SUMS_ROUTE } from "../../src/api/routes.ts";
 import { storedKey } from "../store/stored-file.ts";
 import { dataPaths, pagePaths, uncountedPaths } from "./addresses.ts";
 import { SESSION, startTestProxy, type TestProxy } from "./fixture.ts";

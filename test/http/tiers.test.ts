@@ -1,7 +1,7 @@
 /** How much of the market each tier gets; tiers.http has the table of addresses and tiers. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { API, DATA_ROUTES } from "../../src/proxy/routes.ts";
-import { TIER_ROWS } from "../../src/proxy/tier-words.ts";
+import { API, DATA_ROUTES } from "../../src/api/routes.ts";
+import { TIER_ROWS } from "../../src/api/tier-words.ts";
 import { FREE_IDS, startTestProxy, type TestProxy } from "./fixture.ts";
 
 let proxy: TestProxy;

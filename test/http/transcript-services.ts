@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { linkAddress } from "../../src/proxy/answers/link-target.ts";
-import { API } from "../../src/proxy/routes.ts";
+import { API } from "../../src/api/routes.ts";
 import { createLinkToken } from "../../src/state/api-keys.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { FILES } from "../../src/store/paths.ts";

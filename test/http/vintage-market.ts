@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { sessionKey, sessionStartMs, sessionUtc, type Session } from "../../src/market/session.ts";
 import { KEY_TIER_NAMES, TIERS, type KeyTierName } from "../../src/market/tier.ts";
-import { DATA_ROUTES } from "../../src/proxy/routes.ts";
+import { DATA_ROUTES } from "../../src/api/routes.ts";
 import { readHead } from "../store/log-entries.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import type { MemoryStore } from "../store/memory-store.ts";

@@ -1,6 +1,6 @@
 /** How pages and the files that they load are answered: guarded, coded, and not sent twice. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import * as routes from "../../src/proxy/uncounted-routes.ts";
+import * as routes from "../../src/api/uncounted-routes.ts";
 import { siteAssets } from "../../src/site/site-files.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
 import { FIXED_PAGES } from "./visit.ts";

@@ -11,7 +11,7 @@ import {
 import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
 import { startPrefixFront, type PrefixFront } from "../http/prefix-front.ts";
 import { MemoryStore } from "../store/memory-store.ts";
-import * as routes from "../../src/proxy/uncounted-routes.ts";
+import * as routes from "../../src/api/uncounted-routes.ts";
 import { marketClock, publishMarket } from "./page-market.ts";
 import { contractPage, keepKey, open, PAGES } from "./visit.ts";
 

@@ -3,7 +3,7 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { slugOf } from "../../src/market/indices.ts";
 import { KEY_TIER_NAMES } from "../../src/market/tier.ts";
-import { ASSETS_PATH } from "../../src/proxy/uncounted-routes.ts";
+import { ASSETS_PATH } from "../../src/api/uncounted-routes.ts";
 import { siteAssets } from "../../src/site/site-files.ts";
 import { uncountedPaths } from "../http/addresses.ts";
 import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";

@@ -1,6 +1,6 @@
 /** Every page in a browser, with or without a key: opened, settled, and watched for complaints. */
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
-import * as routes from "../../src/proxy/uncounted-routes.ts";
+import * as routes from "../../src/api/uncounted-routes.ts";
 import { idsOf } from "./page-market.ts";
 
 /** The pages that every other page names. */

@@ -8,7 +8,7 @@ import {
   type Page,
   type Rows,
 } from "../../src/proxy/answers/publications/publication-list.ts";
-import { parseQuery } from "../../src/proxy/query.ts";
+import { parseQuery } from "../../src/api/query.ts";
 import { publishOf } from "./publications.ts";
 
 test.each([

@@ -1,7 +1,7 @@
 /** What a caller sends on one connection: requests, sometimes with malformed bytes among them. */
 import fc from "fast-check";
 import type { TierName } from "../../src/market/tier.ts";
-import { API } from "../../src/proxy/routes.ts";
+import { API } from "../../src/api/routes.ts";
 import { CONNECTION_LIMITS } from "../../src/proxy/http/server.ts";
 import { credentials, type Credential } from "./caller-keys.ts";
 import {

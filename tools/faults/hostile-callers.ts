@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import fc from "fast-check";
 import type { TierName } from "../../src/market/tier.ts";
-import { API } from "../../src/proxy/routes.ts";
+import { API } from "../../src/api/routes.ts";
 import { CONNECTION_LIMITS } from "../../src/proxy/http/server.ts";
 import { residentMb } from "../bench/server-process.ts";
 import { serve, type Serving } from "../../test/program/program.ts";

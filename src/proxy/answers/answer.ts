@@ -3,8 +3,8 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Place } from "../../lib/turns.ts";
 import type { Tier } from "../../market/tier.ts";
 import type { Subject } from "../../state/driver.ts";
-import type { Denial, ProblemCode } from "../problems.ts";
-import type { Query } from "../query.ts";
+import type { Denial, ProblemCode } from "../../api/problems.ts";
+import type { Query } from "../../api/query.ts";
 import {
   CORS_HEADERS,
   VARY,

@@ -12,9 +12,9 @@ import { pricedBasket, readBasket, type BasketQuery } from "./priced-basket.ts";
 import type { Service } from "./pages/page-frame.ts";
 import { didYouMean } from "./near-ids.ts";
 import type { Logger } from "../ops/request-log.ts";
-import { VINTAGE } from "../parameters.ts";
-import { busy, deny, notInSnapshot, pruned, type Denial } from "../problems.ts";
-import { faultsDenial, nameFaults, namesAny, type Fault, type Query } from "../query.ts";
+import { VINTAGE } from "../../api/parameters.ts";
+import { busy, deny, notInSnapshot, pruned, type Denial } from "../../api/problems.ts";
+import { faultsDenial, nameFaults, namesAny, type Fault, type Query } from "../../api/query.ts";
 import {
   DATA_ROUTES,
   idIn,
@@ -23,7 +23,7 @@ import {
   requiredTier,
   SUMS_ROUTE,
   type DataRoute,
-} from "../routes.ts";
+} from "../../api/routes.ts";
 import type { Archive } from "../serve/archive.ts";
 import type { Forms } from "../serve/entity.ts";
 import { cacheControl, overdueSessions } from "../serve/freshness.ts";

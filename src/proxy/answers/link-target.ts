@@ -4,9 +4,16 @@
  */
 import { InputError } from "../../lib/errors.ts";
 import { KEY_PREFIX, LINK_PREFIX, quoted } from "../../state/api-keys.ts";
-import { VINTAGE } from "../parameters.ts";
-import { faultsDenial, holdsKey, nameFaults, namesAny, parseQuery, type Query } from "../query.ts";
-import { API, DATA_ROUTES, parametersOf, type DataRoute } from "../routes.ts";
+import { VINTAGE } from "../../api/parameters.ts";
+import {
+  faultsDenial,
+  holdsKey,
+  nameFaults,
+  namesAny,
+  parseQuery,
+  type Query,
+} from "../../api/query.ts";
+import { API, DATA_ROUTES, parametersOf, type DataRoute } from "../../api/routes.ts";
 import { readSelection } from "./selection.ts";
 import { readVintage } from "./vintage.ts";
 

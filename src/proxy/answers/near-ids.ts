@@ -4,7 +4,7 @@
  */
 import { distance, type Budget } from "../../lib/text.ts";
 import type { Contract } from "../../market/contract.ts";
-import { fault, type Fault } from "../query.ts";
+import { fault, type Fault } from "../../api/query.ts";
 
 /** How many unknown ids of a request get suggestions. */
 const SUGGESTED_FOR = 3;

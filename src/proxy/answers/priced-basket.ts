@@ -11,8 +11,8 @@ import { basketBody } from "../../render/basket-file.ts";
 import { sha256Hex } from "../../snapshot/digest.ts";
 import { JSON_TYPE } from "../../store/media-types.ts";
 import type { Found, Unmade } from "./answer.ts";
-import { BASKET } from "../parameters.ts";
-import type { Denial } from "../problems.ts";
+import { BASKET } from "../../api/parameters.ts";
+import type { Denial } from "../../api/problems.ts";
 import {
   fault,
   faultsDenial,
@@ -23,7 +23,7 @@ import {
   valueOf,
   type Fault,
   type Query,
-} from "../query.ts";
+} from "../../api/query.ts";
 import type { ServedSnapshot } from "../serve/snapshot.ts";
 import { unknownFaults } from "./near-ids.ts";
 import { entityOf, tagOf, validatorsOf, type Forms } from "../serve/entity.ts";

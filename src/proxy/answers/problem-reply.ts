@@ -1,11 +1,11 @@
 /** Problems as HTTP: the document for programs, and a page for a browser. Also the answer to OPTIONS. */
 import { filled, siteFile } from "../../site/site-files.ts";
 import { escaped } from "../../site/text.js";
-import { PROBLEM_MEDIA_TYPE, problemBody, PROBLEMS, type Denial } from "../problems.ts";
-import { shownText } from "../query.ts";
+import { PROBLEM_MEDIA_TYPE, problemBody, PROBLEMS, type Denial } from "../../api/problems.ts";
+import { shownText } from "../../api/query.ts";
 import { CORS_HEADERS, rawOf, VARY } from "../serve/entity.ts";
 import { parseWeights } from "../serve/intent.ts";
-import { PAGES } from "../uncounted-routes.ts";
+import { PAGES } from "../../api/uncounted-routes.ts";
 import { uncached, type Asked, type Reply } from "./answer.ts";
 import { HTML_TYPE } from "../../store/media-types.ts";
 import { asSent, framed, GUARDED, hrefOf, rootOf, type Service } from "./pages/page-frame.ts";

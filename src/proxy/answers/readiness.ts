@@ -3,7 +3,7 @@ import type { Gatekeeper } from "../../state/gatekeeper.ts";
 import { sessionUtc } from "../../market/session.ts";
 import { snapshotText } from "../../store/paths.ts";
 import { jsonReply, type Reply } from "./answer.ts";
-import { deny, type Denial } from "../problems.ts";
+import { deny, type Denial } from "../../api/problems.ts";
 import { behindMs, overdueSessions } from "../serve/freshness.ts";
 import type { LiveSnapshot } from "../serve/live.ts";
 

@@ -8,7 +8,7 @@ import { coded } from "../../snapshot/coded.ts";
 import type { Asked, Found, Reader, Unmade } from "./answer.ts";
 import { unknownFaults } from "./near-ids.ts";
 import { headerOf, selectedJson, selectedRecords, type Limits } from "./lines.ts";
-import { deny, type Denial } from "../problems.ts";
+import { deny, type Denial } from "../../api/problems.ts";
 import {
   fault,
   faultsDenial,
@@ -18,7 +18,7 @@ import {
   valueOf,
   type Fault,
   type Query,
-} from "../query.ts";
+} from "../../api/query.ts";
 import { overdueSessions } from "../serve/freshness.ts";
 import { prefersGzip } from "../serve/intent.ts";
 import type { Forms } from "../serve/entity.ts";
@@ -26,8 +26,8 @@ import type { PreparedFile } from "../serve/served-file.ts";
 import { QUICK_BYTES_MAX } from "../serve/stream.ts";
 import type { ServedSnapshot } from "../serve/snapshot.ts";
 import type { LogReader } from "../serve/log-reader.ts";
-import { DATA_ROUTES, type DataRoute } from "../routes.ts";
-import { AFTER_MAX } from "../uncounted-routes.ts";
+import { DATA_ROUTES, type DataRoute } from "../../api/routes.ts";
+import { AFTER_MAX } from "../../api/uncounted-routes.ts";
 
 const MAX_SEGMENTS = 20;
 const MAX_LAST = 2_000;

@@ -7,10 +7,10 @@ import { instantText } from "../../lib/clock.ts";
 import { dateText, dayOf, sessionUtc, type Session } from "../../market/session.ts";
 import { KEY_TIER_NAMES, oldestVintage, TIERS, tierSession, type Tier } from "../../market/tier.ts";
 import { isPublication, type Entry, type Publication } from "../../snapshot/log/entry.ts";
-import { deny, type Denial } from "../problems.ts";
-import { invalid, readWhole, valueOf, type Fault, type Query } from "../query.ts";
+import { deny, type Denial } from "../../api/problems.ts";
+import { invalid, readWhole, valueOf, type Fault, type Query } from "../../api/query.ts";
 import type { LogReader } from "../serve/log-reader.ts";
-import { AFTER_MAX } from "../uncounted-routes.ts";
+import { AFTER_MAX } from "../../api/uncounted-routes.ts";
 
 /** Whether all that the query names is the entry with this number. */
 export const namesEntry = (query: Query, number: number | undefined): boolean =>

@@ -7,9 +7,9 @@ import { dataAnswers, type DataSources } from "../answers/data.ts";
 import { targetOf, type LinkTarget } from "../answers/link-target.ts";
 import type { PublicLog } from "../answers/publications/public-log.ts";
 import { readiness } from "../answers/readiness.ts";
-import { faultsDenial, nameFaults } from "../query.ts";
-import { DATA_ROUTES, LINK_PATH, SUMS_ROUTE } from "../routes.ts";
-import { PAGES, UNCOUNTED_ROUTES } from "../uncounted-routes.ts";
+import { faultsDenial, nameFaults } from "../../api/query.ts";
+import { DATA_ROUTES, LINK_PATH, SUMS_ROUTE } from "../../api/routes.ts";
+import { PAGES, UNCOUNTED_ROUTES } from "../../api/uncounted-routes.ts";
 import { usageReply } from "./quota.ts";
 import { roadOf, type Address, type RoadOptions } from "./road.ts";
 

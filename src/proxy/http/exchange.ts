@@ -1,8 +1,8 @@
 /** One request and its answer, as the proxy knows them while it answers. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Asked } from "../answers/answer.ts";
-import { deny, type Denial } from "../problems.ts";
-import { parseQuery, type Query } from "../query.ts";
+import { deny, type Denial } from "../../api/problems.ts";
+import { parseQuery, type Query } from "../../api/query.ts";
 import { countFields, type Caller } from "./caller.ts";
 
 /** Logs and metrics hold `route`, never the path sent. */

@@ -3,7 +3,7 @@ import { instantText } from "../../lib/clock.ts";
 import type { Counts } from "../../state/counts.ts";
 import { callsLeft, monthEndMs, monthOf } from "../../state/month.ts";
 import { jsonReply, type Reply } from "../answers/answer.ts";
-import { deny, type Denial } from "../problems.ts";
+import { deny, type Denial } from "../../api/problems.ts";
 import type { AdmittedCaller, Caller } from "./caller.ts";
 
 /** Means "no limit" in x-ratelimit-remaining: the largest integer that every client can hold. */

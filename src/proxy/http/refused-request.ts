@@ -14,7 +14,7 @@ import type { Logger } from "../ops/request-log.ts";
 import type { ProxyMetrics } from "../ops/metrics.ts";
 import type { Service } from "../answers/pages/page-frame.ts";
 import { ALLOWED_METHODS, problemReply, PROGRAMS } from "../answers/problem-reply.ts";
-import { deny, type Denial } from "../problems.ts";
+import { deny, type Denial } from "../../api/problems.ts";
 import { remainingAfter } from "./quota.ts";
 import { sentFields } from "./respond.ts";
 

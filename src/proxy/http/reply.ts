@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { Place } from "../../lib/turns.ts";
 import type { Found, Reply, Unmade } from "../answers/answer.ts";
-import { deny, type Denial } from "../problems.ts";
+import { deny, type Denial } from "../../api/problems.ts";
 import { rawOf, type Entity, type HeaderFields } from "../serve/entity.ts";
 import type { Intent, Stop } from "../serve/intent.ts";
 import type { ByteRange } from "../serve/stream.ts";

@@ -13,9 +13,9 @@ import type { Service } from "../answers/pages/page-frame.ts";
 import { ALLOWED_METHODS, OPTIONS_REPLY, problemReply } from "../answers/problem-reply.ts";
 import type { ProxyMetrics } from "../ops/metrics.ts";
 import type { Logger } from "../ops/request-log.ts";
-import { BUSY, deny, type Denial } from "../problems.ts";
-import { faultsDenial, holdsKey, nameFaults } from "../query.ts";
-import { isExact } from "../routes.ts";
+import { BUSY, deny, type Denial } from "../../api/problems.ts";
+import { faultsDenial, holdsKey, nameFaults } from "../../api/query.ts";
+import { isExact } from "../../api/routes.ts";
 import { asksForAny, intentOf, likelyForms, stopOf, type Intent } from "../serve/intent.ts";
 import type { Backlog } from "./backlog.ts";
 import {

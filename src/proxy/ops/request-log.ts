@@ -4,7 +4,7 @@
  */
 import { instantText, type Clock } from "../../lib/clock.ts";
 import { plainText } from "../../lib/terminal.ts";
-import type { ProblemCode } from "../problems.ts";
+import type { ProblemCode } from "../../api/problems.ts";
 import { LOG_LEVELS, type LogLevel, type RequestLog } from "./log-options.ts";
 import { perSecond } from "./per-second.ts";
 import { StandardError } from "./standard-error.ts";

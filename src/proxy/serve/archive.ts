@@ -13,7 +13,7 @@ import type { Publication } from "../../snapshot/log/entry.ts";
 import { readManifest } from "../../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
 import { FILES } from "../../store/paths.ts";
-import { BUSY, type Denial } from "../problems.ts";
+import { BUSY, type Denial } from "../../api/problems.ts";
 import type { LoadOptions } from "./load.ts";
 import {
   ENTRY_BYTES,

@@ -23,7 +23,7 @@ import {
 } from "../../snapshot/stored-snapshot.ts";
 import type { ObjectPart, ObjectStore } from "../../store/object-store.ts";
 import { FILES, snapshotText, type SnapshotName } from "../../store/paths.ts";
-import { BUSY, notInSnapshot, type Denial } from "../problems.ts";
+import { BUSY, notInSnapshot, type Denial } from "../../api/problems.ts";
 import type { Forms } from "./entity.ts";
 import type { SnapshotStamp } from "./freshness.ts";
 import { PreparedFile, type FileDescription, type Source } from "./served-file.ts";

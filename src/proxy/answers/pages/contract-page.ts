@@ -6,8 +6,8 @@ import type { Board } from "../../../site/board.js";
 import { filled, siteFile } from "../../../site/site-files.ts";
 import { detailsHtml, levelHtml, othersHtml, type ContractBody } from "../../../site/record.js";
 import { escaped, foreign } from "../../../site/text.js";
-import { DATA_ROUTES } from "../../routes.ts";
-import { PAGES } from "../../uncounted-routes.ts";
+import { DATA_ROUTES } from "../../../api/routes.ts";
+import { PAGES } from "../../../api/uncounted-routes.ts";
 import { historyDepths } from "./index-pages.ts";
 import { framed, type PageSource } from "./page-frame.ts";
 

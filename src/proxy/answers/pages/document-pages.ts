@@ -11,7 +11,7 @@ import { siteFile } from "../../../site/site-files.ts";
 import { escaped } from "../../../site/text.js";
 import { fillSlots, RECORDED_CONTRACTS, type SlotValues } from "../../document-slots.ts";
 import type { LoadedSnapshot } from "../../serve/load.ts";
-import { PAGES, UNCOUNTED_ROUTES } from "../../uncounted-routes.ts";
+import { PAGES, UNCOUNTED_ROUTES } from "../../../api/uncounted-routes.ts";
 import type { PlanTerms } from "../plan-terms.ts";
 import { basketPage, indicesPage } from "./index-pages.ts";
 import { fileAt, framed, type PageSource } from "./page-frame.ts";

@@ -4,8 +4,8 @@
  */
 import { KEY_TIER_NAMES, TIERS, tiersWhere } from "../../../market/tier.ts";
 import { filled, siteFile } from "../../../site/site-files.ts";
-import { historyText } from "../../tier-words.ts";
-import { PAGES } from "../../uncounted-routes.ts";
+import { historyText } from "../../../api/tier-words.ts";
+import { PAGES } from "../../../api/uncounted-routes.ts";
 import type { PlanTerms } from "../plan-terms.ts";
 import { framed, type PageSource } from "./page-frame.ts";
 import { priceHtml } from "./plans-page.ts";

@@ -22,8 +22,8 @@ import {
   type Forms,
   type HeaderFields,
 } from "../../serve/entity.ts";
-import { isExact } from "../../routes.ts";
-import { ASSETS_PATH, PAGES, type Page } from "../../uncounted-routes.ts";
+import { isExact } from "../../../api/routes.ts";
+import { ASSETS_PATH, PAGES, type Page } from "../../../api/uncounted-routes.ts";
 
 /** Short, so that a change is seen soon; the tags make asking again cheap. */
 export const PUBLIC_CACHE = "public, max-age=60";

@@ -12,10 +12,10 @@ import {
 } from "../../../market/tier.ts";
 import { filled, siteFile } from "../../../site/site-files.ts";
 import { escaped, foreign, grouped } from "../../../site/text.js";
-import { TIER_GROUPS, TIER_ROWS, type TierRow } from "../../tier-words.ts";
+import { TIER_GROUPS, TIER_ROWS, type TierRow } from "../../../api/tier-words.ts";
 import type { LoadedSnapshot } from "../../serve/load.ts";
 import { placeHtml, PLACE_WORDS, type PlanTerms } from "../plan-terms.ts";
-import { PAGES } from "../../uncounted-routes.ts";
+import { PAGES } from "../../../api/uncounted-routes.ts";
 import { framed, type PageSource } from "./page-frame.ts";
 
 /** The cards also show these lines of the table. */

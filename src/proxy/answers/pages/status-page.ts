@@ -2,7 +2,7 @@
 import { filled, siteFile } from "../../../site/site-files.ts";
 import { counted, escaped, grouped, instantHtml, NO_FIGURE } from "../../../site/text.js";
 import type { SessionStatus, Status } from "../publications/session-status.ts";
-import { PAGES } from "../../uncounted-routes.ts";
+import { PAGES } from "../../../api/uncounted-routes.ts";
 import { framed, type PageSource } from "./page-frame.ts";
 
 /** What became of a session. The first word that fits it is its mark in the strip, which the style sheet draws. */

@@ -4,7 +4,7 @@ import { PROGRAM } from "../../../lib/version.ts";
 import { sessionUtc } from "../../../market/session.ts";
 import { whatOf, type Publication } from "../../../snapshot/log/entry.ts";
 import { snapshotText } from "../../../store/paths.ts";
-import { FEED_TYPE, UNCOUNTED_ROUTES } from "../../uncounted-routes.ts";
+import { FEED_TYPE, UNCOUNTED_ROUTES } from "../../../api/uncounted-routes.ts";
 
 /** How many publishes and rollbacks the feed has. */
 export const FEED_LENGTH = 100;

@@ -16,9 +16,9 @@ import {
   type Service,
 } from "../pages/page-frame.ts";
 import { statusPage } from "../pages/status-page.ts";
-import { deny, type Denial } from "../../problems.ts";
-import { idIn } from "../../routes.ts";
-import { FEED_TYPE, PAGES, UNCOUNTED_ROUTES } from "../../uncounted-routes.ts";
+import { deny, type Denial } from "../../../api/problems.ts";
+import { idIn } from "../../../api/routes.ts";
+import { FEED_TYPE, PAGES, UNCOUNTED_ROUTES } from "../../../api/uncounted-routes.ts";
 import { entityOf, type Forms } from "../../serve/entity.ts";
 import { cacheControl, overdueSessions } from "../../serve/freshness.ts";
 import type { LoadedSnapshot } from "../../serve/load.ts";

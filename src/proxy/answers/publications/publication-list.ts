@@ -3,11 +3,16 @@ import type { z } from "zod";
 import { sessionUtc } from "../../../market/session.ts";
 import { isPublication, type Entry } from "../../../snapshot/log/entry.ts";
 import { snapshotText } from "../../../store/paths.ts";
-import type { Denial } from "../../problems.ts";
-import { faultsDenial, nameFaults, readWhole, type Query } from "../../query.ts";
-import { parametersOf } from "../../routes.ts";
-import type { publications } from "../../answer-schemas.ts";
-import { AFTER_MAX, LIMIT_DEFAULT, LIMIT_MAX, UNCOUNTED_ROUTES } from "../../uncounted-routes.ts";
+import type { Denial } from "../../../api/problems.ts";
+import { faultsDenial, nameFaults, readWhole, type Query } from "../../../api/query.ts";
+import { parametersOf } from "../../../api/routes.ts";
+import type { publications } from "../../../api/answer-schemas.ts";
+import {
+  AFTER_MAX,
+  LIMIT_DEFAULT,
+  LIMIT_MAX,
+  UNCOUNTED_ROUTES,
+} from "../../../api/uncounted-routes.ts";
 
 const PARAMETERS = parametersOf(UNCOUNTED_ROUTES.publications);
 

@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { sessionAt, sessionStartMs, sessionUtc, type Session } from "../../../market/session.ts";
 import type { Publication } from "../../../snapshot/log/entry.ts";
 import { snapshotText } from "../../../store/paths.ts";
-import type { status } from "../../answer-schemas.ts";
+import type { status } from "../../../api/answer-schemas.ts";
 
 /** Thirty days. */
 const SESSIONS_SHOWN = 60;

@@ -150,7 +150,7 @@ const lastLevel = z.iso
   .describe("With not_on_board: the date of the last level; null: there is none so far.");
 const didYouMean = z.array(z.string()).max(3).optional();
 
-/** A problem document (RFC 9457). src/proxy/problems.ts lists the codes. */
+/** A problem document (RFC 9457). src/api/problems.ts lists the codes. */
 export const problem = (codes: readonly [string, ...string[]]) =>
   z.object({
     type: z.string().describe("The problem's entry on the documentation page."),
