@@ -19,6 +19,7 @@ import {
   type StoredRecord,
 } from "./stored-payloads.ts";
 import { indexMove, type IndexMove } from "./index-move.ts";
+import { FULLEST } from "../market/tier.ts";
 import { findSnapshot, type FoundSnapshot } from "./find-snapshot.ts";
 import { seriesMove, type SeriesMove, type StoredSeries } from "./series-move.ts";
 
@@ -124,16 +125,16 @@ async function sideOf(store: ObjectStore, snapshot: FoundSnapshot): Promise<Side
   };
 }
 
-/** The series of the snapshot's fullest tier, or null if it has none. */
+/** The series of the snapshot's fullest tier, or null if it has none. The states are those of the tier without delay. */
 async function readSeries(
   store: ObjectStore,
   snapshot: FoundSnapshot,
 ): Promise<StoredSeries | null> {
   const { name, manifest } = snapshot;
-  const path = FILES.indicesCsv(fullestOf(snapshot));
+  const tier = fullestOf(snapshot);
   const [csv, states] = await Promise.all([
-    readSnapshotFile(store, name, manifest, path),
-    readSnapshotFile(store, name, manifest, FILES.states),
+    readSnapshotFile(store, name, manifest, FILES.indicesCsv(tier)),
+    tier === FULLEST.name ? readSnapshotFile(store, name, manifest, FILES.states) : null,
   ]);
   if (csv === null) return null;
   const closes = parseCloses(csv.bytes, csv.where);

@@ -6,11 +6,12 @@ import { sessionLine } from "./board.js";
 import { copyLink, showChart } from "./chart-panel.js";
 import { contractLink, contributionsTable, findingOf, indexFigures } from "./contributions.js";
 import { equipCode } from "./copy.js";
+import { changeOf, rounded } from "./decimal.js";
 import { withKey } from "./key.js";
 import { makePicker } from "./picker.js";
 import { basketQuery, basketUrl, readBasket } from "./requests.js";
 import { makeSortable } from "./table.js";
-import { counted, foreign } from "./text.js";
+import { counted, foreign, signedText } from "./text.js";
 
 /** @typedef {import("./board.js").BoardRow} BoardRow */
 
@@ -182,7 +183,7 @@ async function price() {
   told.textContent =
     (body.level === null
       ? "Priced, without a change against a year ago: a contract has no comparable level then."
-      : `${findingOf("Priced", body.level)}.`) +
+      : `Priced: ${signedText(rounded(changeOf(body.level)) ?? "")} % against a year ago.`) +
     (body.session_utc !== session
       ? " A newer session came meanwhile: load the page again to see its levels above."
       : "");

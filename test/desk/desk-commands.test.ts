@@ -215,7 +215,9 @@ test("diff: the base moves within a day, too, and corrections change it", async 
   await mustPublish(store, { ...run, session: "2026-11-21T12Z" });
   const moved = await desk("diff head~1 head", folder);
   expect(moved.out).toMatch(/\nIndex 120 to 150\n/);
-  expect(moved.out).toMatch(/\nbase +30 +from 2025-11-21T00Z to 2025-11-21T12Z\n$/);
+  expect(moved.out).toMatch(/\nbase +30 +from 2025-11-21T00Z to 2025-11-21T12Z\n/);
+  expect(moved.out).toMatch(/\ncomposite +80 +120 +1 +0 +0 +-\n/);
+  expect(moved.out).toMatch(/\na +2025-11-21T12:00:00.000Z +8 +12 +50\n/);
   const revise = "Typing error";
   const corrected = "id,date,close_usd\na,2025-11-21,6\n";
   await mustPublish(store, { session: "2026-11-21T12Z", closes: corrected, revise });
