@@ -26,7 +26,10 @@ const SERVE = [
 ];
 const STATE = ["--state", "--json"];
 /** They act once, or change what an account may do: a variable that stays set would do that again. */
-const ONCE = "--revise --rerender --accept --yes --suspend --resume --mirror --tier".split(" ");
+const ONCE =
+  "--revise --rerender --restate-series --accept --yes --suspend --resume --mirror --tier".split(
+    " ",
+  );
 
 describe("--help", () => {
   test.each([
@@ -40,7 +43,7 @@ describe("--help", () => {
         ..."--min-coverage --allow-sparse --max-unchanged --max-gap --max-carry-days --accept".split(
           " ",
         ),
-        ..."--feed-header --wait --hold --hold-invalid --ignore-unknown --round --rerender".split(
+        ..."--feed-header --wait --hold --hold-invalid --ignore-unknown --round --rerender --restate-series".split(
           " ",
         ),
         "--summary",

@@ -302,6 +302,20 @@ describe("--feed-header", () => {
   });
 });
 
+describe("--restate-series", () => {
+  test.each(["--revise Typo", "--rerender New"])("is not for a run with %s", async (other) => {
+    const { code, stderr } = await publish(`--restate-series Again ${other}`);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("cannot be used with option")]);
+  });
+
+  test("alone has nothing to do where no close changes, whatever inputs the environment names", async () => {
+    await publish("--catalog c.csv --quotes q.csv");
+    const env = { CHIPBOARD_QUOTES: "missing.csv" };
+    const { code, stdout } = await publish("--restate-series Again", { env });
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^Nothing to do/)]);
+  });
+});
+
 describe("--rerender takes no input", () => {
   test.each([
     ["--quotes q.csv", "--quotes"],
