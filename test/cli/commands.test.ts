@@ -220,7 +220,7 @@ test("accounts, keys and usage from beginning to end", async () => {
   });
   expect(await json("accounts set acme --suspend")).toMatchObject({ suspended: true });
   for (const name of ONCE) {
-    const variable = `CHIPBOARD_${name.slice(2).toUpperCase()}`;
+    const variable = `CHIPBOARD_${name.slice(2).toUpperCase().replaceAll("-", "_")}`;
     const { code, stdout, stderr } = await run("accounts show acme --json", { [variable]: "1" });
     expect([code, JSON.parse(stdout).suspended]).toEqual([0, true]);
     expect(stderr).toBe(
