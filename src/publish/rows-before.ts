@@ -2,7 +2,7 @@
 import { inflatedAtOnce, slicesOf } from "../snapshot/coded.ts";
 import type { FileEntry, Manifest } from "../snapshot/manifest.ts";
 import { formsOf, readVerified, type NamedObject } from "../snapshot/stored-snapshot.ts";
-import { perTier, type PerTier, type TierName } from "../market/tier.ts";
+import { perTier, TIER_NAMES, type PerTier, type TierName } from "../market/tier.ts";
 import { NO_ROWS_BEFORE, type RecordTexts, type RowsBefore } from "../render/known-rows.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { FILES, type SnapshotName } from "../store/paths.ts";
@@ -33,8 +33,6 @@ export async function readRowsBefore(
     if (levels === undefined || superseded === undefined) return NO_ROWS_BEFORE;
     return { levels: await textsOf(levels), superseded: await textsOf(superseded) };
   };
-  const all = Object.entries(perTier(rowsOf));
-  return Object.fromEntries(
-    await Promise.all(all.map(async ([tier, rows]) => [tier, await rows])),
-  ) as PerTier<RowsBefore>;
+  const all = TIER_NAMES.map(async (tier) => [tier, await rowsOf(tier)] as const);
+  return Object.fromEntries(await Promise.all(all)) as PerTier<RowsBefore>;
 }

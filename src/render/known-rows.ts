@@ -2,6 +2,7 @@
  * Since when each row of a tier's levels.csv has stood, and the rows that no longer stand, by the numbers of
  * the log's entries. Rows are compared as text with those of the parent's two files, and with nothing else.
  */
+import { DamageError } from "../lib/errors.ts";
 import type { Contract } from "../market/contract.ts";
 
 /** The records of a CSV file below its header, by contract, each with its line break. */
@@ -57,7 +58,10 @@ export class KnownRows {
     return new Set([...this.#levels.keys(), ...this.#superseded.keys()]);
   }
 
-  /** The contract's lines of levels.csv. Its rows begin with their session and ascend by it. */
+  /**
+   * The contract's lines of levels.csv. Its rows begin with their session and ascend by it. Throws DamageError if
+   * the parent's are not CSV.
+   */
   levelLines(id: string, rows: readonly Row[]): string {
     const before = new Records(this.#levels.get(id) ?? NO_TEXT);
     const ended: string[] = [];
@@ -76,7 +80,7 @@ export class KnownRows {
     return lines;
   }
 
-  /** The contract's lines of superseded.csv. `rowsOf` makes its rows of levels.csv. */
+  /** The contract's lines of superseded.csv. `rowsOf` makes its rows of levels.csv. Throws DamageError. */
   supersededLines(id: string, rowsOf: () => readonly Row[]): string {
     if (!this.#ended.has(id)) this.levelLines(id, rowsOf());
     const ended = this.#ended.get(id) as readonly string[];
@@ -124,14 +128,13 @@ const LINE_BREAK = "\r\n";
 
 /** A contract's records, to be taken one after another, without id and line break. */
 class Records {
+  readonly #id: string;
   readonly #text: string;
-  /** The characters of the id and the comma after it. */
-  readonly #idLength: number;
   #at = 0;
 
   constructor({ id, text }: TextOfId) {
+    this.#id = id;
     this.#text = text();
-    this.#idLength = `${id},`.length;
   }
 
   get isAtEnd(): boolean {
@@ -154,26 +157,34 @@ class Records {
   }
 
   #start(characters: number): string {
-    const at = this.#at + this.#idLength;
-    return this.#text.slice(at, at + characters);
+    return this.#text.slice(this.#rowAt, this.#rowAt + characters);
+  }
+
+  /** Where the row of the next one begins: after the id and a comma. */
+  get #rowAt(): number {
+    return this.#at + this.#id.length + ",".length;
   }
 
   /** Takes the next one if it is the row and a number, which it returns. */
   takeNumberOf(row: Row): string | null {
-    const rowAt = this.#at + this.#idLength;
-    const numberAt = rowAt + row.length + ",".length;
-    if (!this.#text.startsWith(row, rowAt) || this.#text[numberAt - 1] !== ",") return null;
+    const numberAt = this.#rowAt + row.length + ",".length;
+    if (!this.#text.startsWith(row, this.#rowAt) || this.#text[numberAt - 1] !== ",") return null;
     const end = this.#text.indexOf(LINE_BREAK, numberAt);
+    if (end < 0) return null;
     this.#at = end + LINE_BREAK.length;
     return this.#text.slice(numberAt, end);
   }
 
+  /** Throws DamageError if there is no whole record. */
   take(): string {
-    const at = this.#at + this.#idLength;
-    RECORD.lastIndex = at;
-    RECORD.test(this.#text);
+    const rowAt = this.#rowAt;
+    RECORD.lastIndex = rowAt;
+    if (!RECORD.test(this.#text)) {
+      const what = "a record in levels.csv or superseded.csv of the head is not CSV";
+      throw new DamageError(`${this.#id}: ${what}; roll back to another snapshot`);
+    }
     this.#at = RECORD.lastIndex;
-    return this.#text.slice(at, this.#at - LINE_BREAK.length);
+    return this.#text.slice(rowAt, this.#at - LINE_BREAK.length);
   }
 
   takeAll(): string[] {

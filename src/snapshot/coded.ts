@@ -189,15 +189,15 @@ export function inflatedAtOnce(
   { id, bytes, coded: place }: FileSlice,
   where: string,
 ): Buffer {
-  const piece = code.subarray(place.at, place.end);
   const options = { maxOutputLength: Math.max(1, bytes), finishFlush: constants.Z_SYNC_FLUSH };
+  let rows: Buffer | null = null;
+  let cause: unknown;
   try {
-    const rows = inflateRawSync(piece, options);
-    if (rows.length === bytes) return rows;
-  } catch (cause) {
-    throw new DamageError(`${where}, part ${id}, does not inflate to ${bytes} bytes`, [], {
-      cause,
-    });
+    rows = inflateRawSync(code.subarray(place.at, place.end), options);
+  } catch (error) {
+    cause = error;
   }
-  throw new DamageError(`${where}, part ${id}, does not inflate to ${bytes} bytes`);
+  if (rows?.length === bytes) return rows;
+  const what = `${where}, part ${id}, does not inflate to ${bytes} bytes`;
+  throw new DamageError(what, [], { cause });
 }

@@ -154,6 +154,22 @@ test("the same input, and the same content rendered anew, are nothing to do", as
   expect(anew.outcome).toBe("unchanged");
 });
 
+test.each(["levels", "superseded"])(
+  "a head with a damaged %s.csv is not built upon",
+  async (name) => {
+    const store = await begun();
+    const key = `sessions/2026-11-21T12Z/r1/pro/${name}.csv.gz`;
+    const bytes = (await store.get(key)) as Buffer;
+    await store.delete(key);
+    await store.create(key, bytes.fill(0, 12, 14));
+    const { code, said } = await tryPublish(store, {
+      session: "2026-11-22T00Z",
+      quotes: quotes("a,,4,", "b,,5,"),
+    });
+    expect([code, said[0]]).toEqual([6, expect.stringContaining(`${key} is damaged`)]);
+  },
+);
+
 test("upon an older program's snapshot all rows are new, and go on from there", async () => {
   const released = join(import.meta.dirname, "../released/0.2.0/store");
   const store = await copyOf(new FolderStore(released));

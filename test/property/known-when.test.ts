@@ -334,7 +334,7 @@ const histories = fc.record({
   steps: fc.array(step, { minLength: 5, maxLength: 16 }),
 });
 
-test.prop([histories], { numRuns: 40 })(
+test.prop([histories], { numRuns: 20 })(
   "the rows known at each entry are those that it published",
   async ({ contracts, backs, steps }) => {
     const history = new History();

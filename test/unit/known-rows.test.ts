@@ -139,6 +139,17 @@ describe("contracts", () => {
   });
 });
 
+test.each([
+  ["no line break", `a,${row("01", "1")},2`],
+  ["a quotation mark alone", lines(`a,${row("01", "1", '"New')},2`)],
+  ["nothing but an id", "a"],
+])("%s in the parent's rows is damage", (_what, text) => {
+  const damage = "a: a record in levels.csv or superseded.csv of the head is not CSV";
+  expect(() => entry7({ levels: { a: text } }).levelLines("a", [row("02", "2")])).toThrow(damage);
+  const known = entry7({ superseded: { a: text }, floor: "2026-12-01" });
+  expect(() => known.supersededLines("a", () => [])).toThrow(damage);
+});
+
 test("both files come out the same in either order", () => {
   const before: Before = { levels: { a: lines(`a,${row("01", "1")},2`, `a,${row("02", "2")},3`) } };
   const rows = [row("02", "2")];
