@@ -51,7 +51,7 @@ test.for(Object.entries(BROKEN))("counted as lost: %s", async ([, broken]) => {
     seed: 7,
     say: (text: string) => told.push(text),
   } as const;
-  const rows = await publishFeeds(options, publisher, 1 / 15);
+  const rows = await publishFeeds(options, publisher, 1 / 5);
   expect(rows.reduce((sum, { lost }) => sum + lost, 0)).toBeGreaterThan(0);
   expect(told.filter((text) => text.startsWith("LOST: mutated CSV: seed 7, number "))).not.toEqual(
     [],

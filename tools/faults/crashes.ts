@@ -40,8 +40,8 @@ export interface Crash {
 
 /** The short form kills these at their writes to the log. */
 const KILLED_AT_LOG = ["publish", "rollback", "prune"];
-const IN_PROCESS = { memory: 24, folder: 6, S3: 72 };
-const KILLS = { strides: { folder: 24, S3: 96 }, logIn: "folder" } as const;
+const IN_PROCESS = { memory: 72, folder: 6, S3: 72 };
+const KILLS = { strides: { folder: 48, S3: 96 }, logIn: "folder" } as const;
 const CRASHES: readonly Crash[] = [
   { fault: "write fails", strike: fails("before"), strides: IN_PROCESS, logIn: "memory" },
   { fault: "write fails after taking effect", strike: fails("after"), strides: IN_PROCESS },

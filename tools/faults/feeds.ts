@@ -25,39 +25,39 @@ const FORMATS: readonly Format[] = ["csv", "json", "ndjson"];
 const KINDS: readonly Kind[] = [
   {
     fault: "mutated CSV",
-    count: { short: 250, full: 8_000 },
+    count: { short: 80, full: 8_000 },
     feed: (random) => mutatedFeed("csv", random),
   },
   {
     fault: "mutated JSON",
-    count: { short: 150, full: 5_000 },
+    count: { short: 50, full: 5_000 },
     feed: (random) => mutatedFeed("json", random),
   },
   {
     fault: "mutated NDJSON",
-    count: { short: 150, full: 5_000 },
+    count: { short: 50, full: 5_000 },
     feed: (random) => mutatedFeed("ndjson", random),
   },
   {
     fault: "other encodings",
-    count: { short: 40, full: 600 },
+    count: { short: 15, full: 600 },
     feed: (random) => encodedFeed(random.pick(FORMATS), random),
   },
   {
     fault: "formula injection",
-    count: { short: 40, full: 600 },
+    count: { short: 15, full: 600 },
     feed: (random) => formulaFeed(random.pick(FORMATS), random),
     verifiedOneIn: 4,
   },
   {
     fault: "Unicode tricks in names",
-    count: { short: 40, full: 600 },
+    count: { short: 15, full: 600 },
     feed: (random) => unicodeFeed(random.pick(FORMATS), random),
     verifiedOneIn: 4,
   },
   {
     fault: "huge and deep JSON",
-    count: { short: 25, full: 180 },
+    count: { short: 8, full: 180 },
     feed: (random) => hugeJsonFeed(random.oneIn(4) ? "ndjson" : "json", random),
   },
   {
@@ -68,9 +68,9 @@ const KINDS: readonly Kind[] = [
 ];
 
 const PROGRAMS = { short: 2, full: 40 } as const;
-const ANSWERS = { short: 100, full: 2_000 } as const;
+const ANSWERS = { short: 40, full: 2_000 } as const;
 
-/** About 700 feeds, or 20,000; then some more of them with the program, and some over HTTP. */
+/** About 200 feeds, or 20,000; then some more of them with the program, and some over HTTP. */
 export const feedFaults = async (options: FaultOptions): Promise<FaultRow[]> => [
   ...(await publishFeeds(options, publish)),
   await publishWithProgram(options, PROGRAMS[options.scale], (random) =>
