@@ -7,14 +7,14 @@ import { connect as connectTls } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { certificate } from "./certificate.ts";
 import { eventually, startTestProxy, type TestProxy } from "./fixture.ts";
-import { expectUnharmed, getFrom, sendTo, startImpatientProxy, type Raw } from "./raw-client.ts";
+import { expectUnharmed, getFrom, sendTo, type Raw } from "./raw-client.ts";
 import { testWith } from "./needed-tools.ts";
 
 const API = "/api/public/v1";
 
 let proxy: TestProxy;
 beforeAll(async () => {
-  proxy = await startImpatientProxy();
+  proxy = await startTestProxy();
 });
 afterAll(() => proxy.close());
 
@@ -218,9 +218,18 @@ describe("bodies and framing", () => {
 });
 
 describe("slow and idle clients", () => {
+  let impatient: TestProxy;
+  beforeAll(async () => {
+    impatient = await startTestProxy({ limits: { headersMs: 700, keepAliveMs: 400 } });
+  });
+  afterAll(async () => {
+    await expectUnharmed(impatient);
+    await impatient.close();
+  });
+
   test("a header that is never completed: 408, and the connection is closed", async () => {
     const { status, code } = await new Promise<Raw>((resolve, reject) => {
-      const socket = connect(Number(new URL(proxy.url).port), "127.0.0.1");
+      const socket = connect(Number(new URL(impatient.url).port), "127.0.0.1");
       let text = "";
       socket.write("GET / HTTP/1.1\r\nHost: x\r\n");
       const drip = setInterval(() => socket.write("a: b\r\n"), 100);
@@ -265,7 +274,7 @@ describe("slow and idle clients", () => {
 
   test("an idle connection is closed", async () => {
     await new Promise<void>((resolve, reject) => {
-      const socket = connect(Number(new URL(proxy.url).port), "127.0.0.1");
+      const socket = connect(Number(new URL(impatient.url).port), "127.0.0.1");
       socket.on("data", () => {});
       socket.on("error", reject);
       socket.on("close", () => resolve());

@@ -1,13 +1,13 @@
 /** Bad paths, targets and versions: always the right 4xx with a problem document, never another file. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { TestProxy } from "./fixture.ts";
-import { expectUnharmed, getFrom, sendTo, startImpatientProxy, type Raw } from "./raw-client.ts";
+import { startTestProxy, type TestProxy } from "./fixture.ts";
+import { expectUnharmed, getFrom, sendTo, type Raw } from "./raw-client.ts";
 
 const API = "/api/public/v1";
 
 let proxy: TestProxy;
 beforeAll(async () => {
-  proxy = await startImpatientProxy();
+  proxy = await startTestProxy();
 });
 afterAll(async () => {
   await expectUnharmed(proxy);

@@ -2,12 +2,8 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { expect } from "vitest";
-import { startTestProxy, type TestProxy } from "./fixture.ts";
+import type { TestProxy } from "./fixture.ts";
 import { checkAgainstOpenApi } from "./recorder.ts";
-
-/** A proxy with time limits that are short enough for tests. */
-export const startImpatientProxy = (): Promise<TestProxy> =>
-  startTestProxy({ limits: { headersMs: 700, requestMs: 1_000, keepAliveMs: 400 } });
 
 /** An answer; `code` is from its problem document. */
 export interface Raw {
