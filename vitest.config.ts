@@ -19,7 +19,7 @@ const REPLAY = ["replay"];
 
 /** The project of each file: exactly one. `npm test` and `npm run test:services` name all but `replay`. */
 function projectOf(file: string): string {
-  const folder = file.split("/")[1] as string;
+  const folder = file.split("/")[1] ?? "";
   if (REPLAY.includes(folder)) return "replay";
   const isServed = SERVED.includes(folder);
   if (needsService(file)) return isServed ? "browsers" : "services";
