@@ -19,7 +19,7 @@ import {
   type StoredRecord,
 } from "./stored-payloads.ts";
 import { indexMove, type IndexMove } from "./index-move.ts";
-import { FULLEST } from "../market/tier.ts";
+import { TIERS } from "../market/tier.ts";
 import { findSnapshot, type FoundSnapshot } from "./find-snapshot.ts";
 import { seriesMove, type SeriesMove, type StoredSeries } from "./series-move.ts";
 
@@ -134,7 +134,7 @@ async function readSeries(
   const tier = fullestOf(snapshot);
   const [csv, states] = await Promise.all([
     readSnapshotFile(store, name, manifest, FILES.indicesCsv(tier)),
-    tier === FULLEST.name ? readSnapshotFile(store, name, manifest, FILES.states) : null,
+    TIERS[tier].delaySessions === 0 ? readSnapshotFile(store, name, manifest, FILES.states) : null,
   ]);
   if (csv === null) return null;
   const closes = parseCloses(csv.bytes, csv.where);

@@ -7,7 +7,7 @@ import { isDelisted, type Contract } from "../market/contract.ts";
 import { indicesOf } from "../market/indices.ts";
 import type { IndexSeries, SeriesByIndex } from "../market/published-series.ts";
 import { closeSessionOf, parseDate, type Day } from "../market/session.ts";
-import { FULLEST } from "../market/tier.ts";
+import { TIER_NAMES, TIERS, type TierName } from "../market/tier.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
 import { parseCloses, parseStates, type Closes } from "../snapshot/series-states.ts";
 import { readSnapshotFile } from "../snapshot/stored-snapshot.ts";
@@ -25,14 +25,18 @@ export async function readSeries(
   catalog: readonly Contract[],
   ledger: Ledger,
 ): Promise<SeriesByIndex> {
-  const csv = await readSnapshotFile(store, name, manifest, FILES.indicesCsv(FULLEST.name));
-  if (csv === null) return new Map();
+  // A tier that was added since has no file here. A tier with a delay does not have all closes.
+  const tier = TIER_NAMES.findLast(
+    (name) => manifest.tiers[name] !== undefined && TIERS[name].delaySessions === 0,
+  );
+  const csv = tier && (await readSnapshotFile(store, name, manifest, FILES.indicesCsv(tier)));
+  if (!csv) return new Map();
   const closes = parseCloses(csv.bytes, csv.where);
   const states = await readSnapshotFile(store, name, manifest, FILES.states);
   if (states !== null) return parseStates(states.bytes, states.where, closes);
   const series = new Map<string, IndexSeries>();
   for (const [id, own] of closes) {
-    const base = await readBase(store, name, manifest, id);
+    const base = await readBase(store, name, manifest, tier, id);
     if (base !== null) series.set(id, withoutStates(id, base, own, catalog, ledger));
   }
   return series;
@@ -45,9 +49,10 @@ async function readBase(
   store: ObjectStore,
   name: SnapshotName,
   manifest: Manifest,
+  tier: TierName,
   id: string,
 ): Promise<Day | null> {
-  const file = await readSnapshotFile(store, name, manifest, FILES.indexOf(FULLEST.name, id));
+  const file = await readSnapshotFile(store, name, manifest, FILES.indexOf(tier, id));
   if (file === null) return null;
   try {
     const { series } = baseSchema.parse(JSON.parse(file.bytes.toString("utf8")));
