@@ -12,7 +12,10 @@ import { renderCatalog } from "../snapshot/catalog-file.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
 import type { Base } from "./base.ts";
 
-/** The content of a snapshot. Together with the program's version it gives every byte of its files. */
+/**
+ * The content of a snapshot. Together with the program's version and the number of its entry it gives every byte
+ * of its files.
+ */
 export interface Content {
   readonly session: Session;
   readonly market: Market;
