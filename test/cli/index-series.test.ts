@@ -10,7 +10,16 @@ import { summaryLines } from "../../src/publish/summary.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { InterceptedStore } from "../faults/crash-store.ts";
-import { append, EMPTY_PRUNE, readEntries, readPublications } from "../store/log-entries.ts";
+import type { Publication } from "../../src/snapshot/log/entry.ts";
+import { snapshotText } from "../../src/store/paths.ts";
+import {
+  append,
+  EMPTY_PRUNE,
+  readEntries,
+  readHead,
+  readPublications,
+} from "../store/log-entries.ts";
+import { plainBytes } from "../store/stored-file.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import {
   catalogOf,
@@ -77,6 +86,13 @@ const usedOf = async (store: ObjectStore, index?: string): Promise<string[]> =>
   (await seriesOf(store, index)).last_used.map(
     (each: { id: string; usd: number }) => `${each.id} ${each.usd}`,
   );
+
+/** The text of the head's report, without tags. */
+async function reportOf(store: ObjectStore): Promise<string> {
+  const head = await readHead(store);
+  const key = `sessions/${snapshotText(head as Publication)}/report.html`;
+  return String(await plainBytes(store, key)).replaceAll(/<[^>]*>/g, "");
+}
 
 const closeRows = (...rows: readonly string[]): string => lines("id,date,close_usd", ...rows);
 
@@ -155,6 +171,9 @@ describe("a step", () => {
     const { result } = await tryPublish(store, run);
     const said = summaryLines(result as PublishResult, "the store");
     expect(said).toContain("Series     returned with their move: 1 (a -50 % since 2026-11-05T12Z)");
+    const report = await reportOf(store);
+    expect(report).toContain("The series go on from the closes of 2026-11-07: 1 day added.");
+    expect(report).toMatch(/Returned with their move[^]*a2026-11-05 12:00 UTC40.0020.00\S50.00/);
   });
 
   test("takes days without a publication in their order", async () => {
@@ -315,6 +334,7 @@ describe("--restate-series", () => {
     expect(base).toEqual({ date: "2026-10-31", level: 100 });
     expect(history.map(({ close }: { close: number }) => close)).toEqual([100, 125, 250, 250]);
     expect(restatements).toEqual([{ publication: 4, reason: REASON }]);
+    expect(await reportOf(store)).toContain(`Publication 4 calculated all closes again: ${REASON}`);
     expect((await readPublications(store)).at(-1)).toMatchObject({
       reason: REASON,
       corrections: 0,
@@ -429,6 +449,22 @@ describe("a store of 0.2.0, which kept no states", () => {
       expect(
         (await rerender("New program", { dryRun: false }, store, CLOCK, () => {})).outcome,
       ).toBe("unchanged");
+    }));
+
+  test("is restated like any other", () =>
+    frozen(async (store) => {
+      const { base, history } = await seriesOf(store, "dram");
+      const again = { dryRun: false, restates: true };
+      const { outcome } = await rerender("One method", again, store, CLOCK, () => {});
+      expect(outcome).toBe("published");
+      const { series } = await headJson(store, "pro/indices/dram.json");
+      expect(series.base).toEqual(base);
+      expect(series.restatements).toEqual([{ publication: 7, reason: "One method" }]);
+      // 0.2.0 dropped the move from 2 to 2.4 over eleven months.
+      const closeOn = (day: string, points: { date: string; close: number }[]) =>
+        points.find(({ date }) => date === day)?.close;
+      expect(closeOn("2026-10-12", history)).toBe(100);
+      expect(closeOn("2026-10-12", series.history)).toBe(120);
     }));
 
   test("can be rolled back to, and goes on from there", () =>
