@@ -14,6 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { inProcess } from "../cli/run.ts";
 import { testWith } from "../http/needed-tools.ts";
 import { chipboard, endWithUs, NOW, outputOf } from "../program/program.ts";
 
@@ -26,6 +27,13 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
+/** The standard output of a command that must end well. */
+async function output(args: readonly string[], cwd: string): Promise<string> {
+  const { code, stdout, stderr } = await inProcess(args, { cwd });
+  expect(code, stderr).toBe(0);
+  return stdout;
+}
+/** In a process of its own: what it writes and prints names the program that runs. */
 const init = (place: string): Promise<string> => outputOf(["init", place], { cwd: folder });
 /** The files of a folder, without the state. */
 const contentOf = (place: string): Record<string, string> =>
@@ -34,8 +42,7 @@ const contentOf = (place: string): Record<string, string> =>
       .filter((name) => name !== "state")
       .map((name) => [name, readFileSync(join(place, name), "utf8")]),
   );
-const accountsIn = async (place: string): Promise<string> =>
-  outputOf(["accounts", "ls"], { cwd: place });
+const accountsIn = (place: string): Promise<string> => output(["accounts", "ls"], place);
 
 /** What cron gives a job, and when it is. */
 const cronEnvironment = (now: string) => ({
@@ -165,7 +172,7 @@ test("its job joins a crontab, and publishes session after session", async () =>
 });
 
 test("the inputs have comments, and say that their prices are illustrative", async () => {
-  await init("commented");
+  await output(["init", "commented"], folder);
   const content = contentOf(join(folder, "commented"));
   expect(Object.keys(content).toSorted()).toEqual(FILES.toSorted());
   for (const name of FILES.slice(0, 3)) {
@@ -192,14 +199,14 @@ test("the credit line of the samples is not the one of the prices that replace t
   expect(contentOf(place)["chipboard.env"]).not.toMatch(/^CHIPBOARD_ATTRIBUTION/m);
   writeFileSync(join(place, "quotes.csv"), quotesFor("2026-11-21T00Z"));
   runJob(place, NOW);
-  const shown = await outputOf(["snapshots", "show", "--json"], { cwd: place });
+  const shown = await output(["snapshots", "show", "--json"], place);
   expect(JSON.parse(shown)).toMatchObject({
     manifest: { attribution: "Price levels published with chipboard" },
   });
 });
 
 test("--json says where and what", async () => {
-  const { stdout } = await chipboard(["init", "j/deeper", "--json"], { cwd: folder });
+  const { stdout } = await inProcess(["init", "j/deeper", "--json"], { cwd: folder });
   expect(JSON.parse(stdout)).toEqual({ folder: join(folder, "j/deeper"), files: FILES });
 });
 
@@ -207,7 +214,7 @@ test.each(FILES)("a folder that has %s is left as it is: 2", async (name) => {
   const place = join(folder, `has-${name}`);
   mkdirSync(place);
   writeFileSync(join(place, name), "mine\n");
-  const { code, stdout, stderr } = await chipboard(["init", place]);
+  const { code, stdout, stderr } = await inProcess(["init", place]);
   expect([code, stdout]).toEqual([2, ""]);
   expect(stderr).toBe(
     `error: "${place}" has ${name} already; nothing was written. Name a new folder\n`,
@@ -219,13 +226,13 @@ test("a second run is refused, a folder with other files is not", async () => {
   mkdirSync(join(folder, "other"));
   writeFileSync(join(folder, "other/notes.txt"), "mine\n");
   const cwd = join(folder, "other");
-  await outputOf(["accounts", "add", "acme", "--tier", "pro"], { cwd });
-  await init("other");
+  await output(["accounts", "add", "acme", "--tier", "pro"], cwd);
+  await output(["init", "other"], folder);
   // The state that was there has its account.
   expect(await accountsIn(cwd)).toContain("acme");
   const content = contentOf(join(folder, "other"));
   expect(Object.keys(content).toSorted()).toEqual([...FILES, "notes.txt"].toSorted());
-  const again = await chipboard(["init", "."], { cwd });
+  const again = await inProcess(["init", "."], { cwd });
   expect([again.code, again.stderr]).toEqual([
     2,
     expect.stringContaining(`has ${FILES.join(", ")} already`),
@@ -236,7 +243,7 @@ test("a second run is refused, a folder with other files is not", async () => {
 test("no name, and one that would break the line of a crontab: 2", async () => {
   mkdirSync(join(folder, "unnamed"));
   for (const place of ["", "two\nlines", "bell\u0007"]) {
-    const { code, stderr } = await chipboard(["init", place], { cwd: join(folder, "unnamed") });
+    const { code, stderr } = await inProcess(["init", place], { cwd: join(folder, "unnamed") });
     expect([place, code]).toEqual([place, 2]);
     expect(stderr).toMatch(/: expected a folder, without control characters in its name\n$/);
   }
