@@ -255,11 +255,13 @@ describe("slow and idle clients", () => {
       const socket = connect(Number(new URL(slow.url).port), "127.0.0.1").pause();
       const lines = `Host: x\r\nx-api-key: ${slow.pro}\r\n\r\n`;
       socket.write(`GET ${API}/prices/dram-0 HTTP/1.1\r\n${lines}`.repeat(600));
-      await eventually(
-        async () => (await slow.get(`${API}/usage`, { key: slow.pro })).json.used > 0,
-      );
-      // Reads again when the server must have closed the connection.
-      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      const waitingBytes = async (): Promise<number> => {
+        const text = await (await fetch(slow.metricsUrl)).text();
+        return Number(/^chipboard_waiting_bytes (\d+)$/m.exec(text)?.[1]);
+      };
+      await eventually(async () => (await waitingBytes()) > 0);
+      // The connection is closed, and nothing waits for it any more.
+      await eventually(async () => (await waitingBytes()) === 0);
       let bytes = 0;
       socket.on("data", (piece: Buffer) => (bytes += piece.length));
       const ended = new Promise<void>((resolve) => socket.on("close", () => resolve()));
