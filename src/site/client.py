@@ -8,6 +8,7 @@
     client.contract("ID", last=1)                 # one of them, with its breaks, corrections and limits
     client.history(["ID"], start="2026-01-01")    # daily closes: a list of dicts
     client.levels(["ID"], last=10)                # both sessions of a day
+    client.levels(["ID"], known_at=42)            # as entry 42 of the log had them, for a back-test
     client.index()                                # the composite; index("dram", last=30): one with its series
     client.basket({"ID": 64})["cost_usd"]         # by quantities; basket(..., by="weights")
     client.as_of("2026-11-20").prices()           # as it was published then; as_of(42): by entry 42 of the log
@@ -50,6 +51,7 @@ REDIRECTS_MAX, TRIES_MAX, IDS_MAX, LAST_MAX, COLUMNS_MAX = 3, 3, 100, 2_000, 100
 KEPT_MAX, KEPT_BYTES_MAX, PROBLEM_BYTES_MAX, PIECE_BYTES = 32, 1 << 20, 1 << 16, 1 << 16
 NO_PROBLEM = "unknown"
 USD = ("close_usd", "spot_usd", "low_usd", "high_usd", "close")
+NUMBERS = ("inputs", "known_from", "known_to")
 
 
 class Refused(Exception):
@@ -387,6 +389,16 @@ class Client:
             board, seen = after, newest
             yield from events
 
+    def _leads(self, number: int, publication: int) -> bool:
+        """Whether the publication was made upon this entry, or is it: no rollback between withdrew the entry."""
+        entries = [each for each in self.publications(number - 1) if each["number"] <= publication]
+        while entries and entries[-1]["number"] > number:
+            entry = entries.pop()
+            if entry["action"] == "rollback":
+                while entries and (entries[-1]["action"], entries[-1]["snapshot"]) != ("publish", entry["snapshot"]):
+                    entries.pop()
+        return bool(entries)
+
     def _get(self, path: str, **query: Any) -> Answer:
         return self._transport.get(path, {**query, **self._vintage})
 
@@ -503,7 +515,7 @@ class _Copy:
     def _take_whole(self, then: Client) -> None:
         answer = then._selection(HISTORY)
         header, rows = _table(answer, "date")
-        kinds = [f'"{name}" {"real" if name in USD else "integer" if name == "inputs" else "text"}' for name in header]
+        kinds = [f'"{name}" {"real" if name in USD else "integer" if name in NUMBERS else "text"}' for name in header]
         self.db.execute("drop table if exists history")
         self.db.execute(f"create table history ({', '.join(kinds)}, primary key (contract_id, date))")
         self._insert(header, rows)
@@ -646,7 +658,7 @@ def _typed(answer: Answer, time_name: str) -> Rows:
 
 def _values(header: list[str], rows: Iterable[list[str]]) -> Iterator[list[Any]]:
     """Rows with numbers as such, and None for empty cells."""
-    kinds = [float if name in USD else int if name == "inputs" else str for name in header]
+    kinds = [float if name in USD else int if name in NUMBERS else str for name in header]
     return ([None if cell == "" else kind(cell) for kind, cell in zip(kinds, row)] for row in rows)
 
 
