@@ -4,7 +4,6 @@ import { changePct } from "../market/change.ts";
 import type { Contract } from "../market/contract.ts";
 import { microsOf } from "../market/decimal.ts";
 import { withRenamedUse } from "../market/published-series.ts";
-import { limitsOf } from "../feed/finding.ts";
 import { parseCloses, parseStates } from "../snapshot/series-states.ts";
 import { catalogFields, parseCatalog } from "../snapshot/catalog-file.ts";
 import { readSnapshotFile } from "../snapshot/stored-snapshot.ts";
@@ -84,7 +83,7 @@ export async function compareSnapshots(
       oldSide.series,
       newSide.series,
       newSide.catalog?.values() ?? [],
-      limitsOf(after.manifest.options).maxCarryDays,
+      Number(after.manifest.options["max_carry_days"]),
       breakBetween(old, now),
     ),
   };
