@@ -2,7 +2,8 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from "vitest";
 import examples from "../../src/docs/examples.json" with { type: "json" };
-import { rounded } from "../../src/site/decimal.js";
+import { changeBetween, rounded } from "../../src/site/decimal.js";
+import { closesFrom, startOf } from "../../src/site/history.js";
 import { keepKey, open, watchedContext, type Watch } from "../pages/visit.ts";
 import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
 import { eventually, snapshotOf, startTestProxy, type TestProxy } from "./fixture.ts";
@@ -54,7 +55,38 @@ async function visit(key: string | null, fragment = ""): Promise<void> {
 const used = async (key: string): Promise<number> =>
   (await proxy.get(`${API}/usage`, { key })).json.used;
 const expectList = (rows: unknown, indices: readonly Answer[]): void =>
-  expect(rows).toEqual(indices.map((index) => [index["id"], fieldsOf(index, LIST_FIELDS)]));
+  // A chart shows the change of an index, so the table has no other one for a year.
+  expect(rows).toEqual(
+    indices.map((index) => [
+      index["id"],
+      fieldsOf(
+        index,
+        LIST_FIELDS.filter((field) => field !== "level"),
+      ),
+    ]),
+  );
+
+/** Beside a chart, which shows the change of the series. */
+const SHOWN_FIELDS = INDEX_FIELDS.filter((field) => field !== "level");
+
+interface Point {
+  readonly date: string;
+  readonly close: number;
+}
+
+/** The chart's title: the change of the closes that are drawn. */
+async function expectTitle(
+  name: string,
+  { session_utc, series: { history } }: { session_utc: string; series: { history: Point[] } },
+): Promise<void> {
+  const pressed = page.locator("#series [data-range][aria-pressed=true]");
+  const range = (await pressed.getAttribute("data-range")) as string;
+  const to = session_utc.slice(0, 10);
+  const [first, last] = [closesFrom(history, startOf(range, to, history))[0], history.at(-1)];
+  const change = changeBetween(String(first?.close), String(last?.close));
+  const signed = Number(change) > 0 ? `+${change}` : change.replace("-", "\u{2212}");
+  expect(await page.textContent(".chart-title")).toBe(`${name}: ${signed} % since ${first?.date}`);
+}
 
 /** Waits until the index is shown, and compares all its figures with the API's. */
 async function expectIndex(id: string, key: string): Promise<void> {
@@ -62,14 +94,11 @@ async function expectIndex(id: string, key: string): Promise<void> {
   const { json } = await proxy.get(`${API}/indices/${id}`, { key });
   const { history } = json.series;
   expect(await figuresIn(page, "#figures")).toEqual({
-    ...fieldsOf(json, INDEX_FIELDS),
+    ...fieldsOf(json, SHOWN_FIELDS),
     series_close: String(history.at(-1).close),
   });
   const name = id === "composite" ? "Composite" : await page.textContent("#one-title");
-  const change = (json.level - 100).toFixed(2).replace("-", "\u{2212}");
-  expect(await page.textContent(".chart-title")).toBe(
-    `${name}: ${json.level < 100 ? "" : "+"}${change} % against a year ago`,
-  );
+  await expectTitle(name as string, json);
   const largestFirst = json.contributions.toSorted(
     (a: { contribution: number }, b: { contribution: number }) => b.contribution - a.contribution,
   );
@@ -102,7 +131,7 @@ inChromium("without a key an example shows what comes, with the guide's figures"
   const recorded = examples.find(({ request }) => request === `GET ${API}/indices/composite`);
   const { series, ...body } = JSON.parse(recorded?.body ?? "");
   expect(await figuresIn(page, "#example .figures")).toEqual({
-    ...fieldsOf(body, INDEX_FIELDS),
+    ...fieldsOf(body, SHOWN_FIELDS),
     series_close: String(series.history.at(-1).close),
   });
   expect(await page.innerText("#access")).toMatch(
@@ -160,8 +189,12 @@ describe("with a key", () => {
     expect(await page.evaluate("document.activeElement.id")).toBe("one-title");
     expect(page.url()).toBe(`${proxy.url}/indices#foundry`);
     const range = page.locator("#series [data-range='90d']");
+    const before = await page.textContent(".chart-title");
     await range.press("Enter");
     expect(page.url()).toBe(`${proxy.url}/indices?range=90d#foundry`);
+    const { json } = await proxy.get(`${API}/indices/foundry`, { key: proxy.pro });
+    await expectTitle((await page.textContent("#one-title")) as string, json);
+    expect(await page.textContent(".chart-title")).not.toBe(before);
     await page.click("#all tr[data-id=composite] a");
     await page.locator("#one[data-id=composite] #one-body").waitFor();
     expect(await range.getAttribute("aria-pressed")).toBe("true");
@@ -221,7 +254,8 @@ describe("with a key", () => {
     await page.locator("#one-body").waitFor();
     expect(await page.isVisible("#one-problem")).toBe(false);
     const { json } = await proxy.get(`${API}/indices/nand`, { key: proxy.pro });
-    expect((await figuresIn(page, "#figures"))["level"]).toBe(String(json.level));
+    const { close } = json.series.history.at(-1);
+    expect((await figuresIn(page, "#figures"))["series_close"]).toBe(String(close));
   });
 
   inChromium("another text of an address, such as a key, does not stay in it", async () => {

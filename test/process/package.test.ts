@@ -63,7 +63,7 @@ const chipboard = (line: string): Promise<string> =>
   outputOf(line.split(" "), { cwd: folder, script: bin });
 
 /** The texts of src/docs are in the package as documents. */
-const isPacked = (page: string): boolean => !page.startsWith("src/");
+const isPacked = (page: string): boolean => !/^(?:src|\.github)\//.test(page);
 
 test("has the compiled files and the documentation, and no sources or tests", () => {
   expect(files).toEqual(expect.arrayContaining([...PAGES, ...MADE].filter(isPacked)));
