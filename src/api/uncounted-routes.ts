@@ -8,7 +8,8 @@ export const FEED_TYPE = "application/atom+xml";
 /** The largest number that an entry's key can hold. */
 export const AFTER_MAX = 9_999_999_999;
 /** How many entries a page of the list has at most, and unless the caller says a number. */
-export const [LIMIT_MAX, LIMIT_DEFAULT] = [1_000, 100];
+export const LIMIT_MAX = 1_000;
+export const LIMIT_DEFAULT = 100;
 
 /** What routes about the log that read no key have in common. */
 const PUBLIC = {

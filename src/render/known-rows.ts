@@ -17,7 +17,7 @@ export interface RowsBefore {
 export const NO_ROWS_BEFORE: RowsBefore = { levels: new Map(), superseded: new Map() };
 
 /** A row: its record without the contract's id, the numbers of entries and the line break. */
-type Row = string;
+type RowText = string;
 
 /** The rows of a snapshot that an entry of the log publishes. */
 export class KnownRows {
@@ -62,7 +62,7 @@ export class KnownRows {
    * The contract's lines of levels.csv. Its rows begin with their session and ascend by it. Throws DamageError if
    * the parent's are not CSV.
    */
-  levelLines(id: string, rows: readonly Row[]): string {
+  levelLines(id: string, rows: readonly RowText[]): string {
     const before = new Records(this.#levels.get(id) ?? NO_TEXT);
     const ended: string[] = [];
     let lines = "";
@@ -81,7 +81,7 @@ export class KnownRows {
   }
 
   /** The contract's lines of superseded.csv. `rowsOf` makes its rows of levels.csv. Throws DamageError. */
-  supersededLines(id: string, rowsOf: () => readonly Row[]): string {
+  supersededLines(id: string, rowsOf: () => readonly RowText[]): string {
     if (!this.#ended.has(id)) this.levelLines(id, rowsOf());
     const ended = this.#ended.get(id) as readonly string[];
     const before = this.#superseded.get(id) ?? [];
@@ -166,7 +166,7 @@ class Records {
   }
 
   /** Takes the next one if it is the row and a number, which it returns. */
-  takeNumberOf(row: Row): string | null {
+  takeNumberOf(row: RowText): string | null {
     const numberAt = this.#rowAt + row.length + ",".length;
     if (!this.#text.startsWith(row, this.#rowAt) || this.#text[numberAt - 1] !== ",") return null;
     const end = this.#text.indexOf(LINE_BREAK, numberAt);

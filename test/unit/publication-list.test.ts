@@ -5,8 +5,8 @@ import {
   pageOf,
   readPageQuery,
   rowsOf,
-  type Page,
-  type Rows,
+  type ListPage,
+  type ListRows,
 } from "../../src/proxy/answers/publications/publication-list.ts";
 import { parseQuery } from "../../src/api/query.ts";
 import { publishOf } from "./publications.ts";
@@ -90,7 +90,8 @@ describe("pages of a log", () => {
   });
 });
 
-const textOf = (rows: Rows, page: Page): string => Buffer.concat(listBody(rows, page)).toString();
+const textOf = (rows: ListRows, page: ListPage): string =>
+  Buffer.concat(listBody(rows, page)).toString();
 
 test("a row says what an entry did; a prune only when", () => {
   const publish = { ...publishOf(4, "2026-11-21T00Z", 2, "a reason"), corrections: 3 };

@@ -2,7 +2,7 @@
 import {
   EQUAL_WEIGHT,
   QUANTITY_DECIMALS,
-  type BasketItem as Part,
+  type BasketItem,
   type Weighting,
 } from "../../market/composite.ts";
 import type { Place } from "../../lib/turns.ts";
@@ -124,7 +124,7 @@ export async function pricedBasket(
 }
 
 /** A weight is of a relative, which needs a base. */
-const faultOf = ({ id, reason }: Part): Fault[] =>
+const faultOf = ({ id, reason }: BasketItem): Fault[] =>
   reason === null ? [] : [fault("no_base_level", "ids", id, WHY[reason])];
 
 const WHY = {

@@ -66,7 +66,8 @@ export function readSelection(
     if (text === undefined || parseDate(text) !== null) return text ?? null;
     return refuse(name, `expected a date such as 2026-11-21, from ${FIRST_DATE} on`);
   };
-  const [from, to] = [date("from"), date("to")];
+  const from = date("from");
+  const to = date("to");
   if (from !== null && to !== null && from > to)
     refuse("from", `expected a date not after to, ${to}`);
   const last = readWhole(given, "last", 1, MAX_LAST, faults);

@@ -64,7 +64,8 @@ function withoutPort(entry: string): string {
 function ipv6Groups(address: string): string[] {
   const [head = "", tail = ""] = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::");
   const groupsOf = (part: string): string[] => (part === "" ? [] : part.split(":"));
-  const [first, last] = [groupsOf(head), groupsOf(tail)];
+  const first = groupsOf(head);
+  const last = groupsOf(tail);
   const zeros = Array.from({ length: 8 - first.length - last.length }, () => "0");
   return [...first, ...zeros, ...last];
 }

@@ -72,7 +72,8 @@ export function answerRefusedRequests(
     socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n`);
     socket.end(body);
     linger(socket);
-    const [route, from] = ["(none)", shortened(address)];
+    const route = "(none)";
+    const from = shortened(address);
     metrics.requests.observe(route, tier.name, status, 0);
     if (!log.wantsRequest(code)) return;
     const line = { route, status, code, account: null, tier: tier.name, from, durationMs: 0 };

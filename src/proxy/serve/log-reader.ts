@@ -105,7 +105,7 @@ export class LogReader {
     // Before the log: while that is read, another proxy may accept an entry that comes after its end.
     const seeing = this.#vouchers?.memory.seen();
     // A proxy that runs goes on while the state does not answer.
-    const seen = (await (isFirst ? seeing : seeing?.catch(unlessAway))) ?? null;
+    const seen = (await (isFirst ? seeing : seeing?.catch(nullIfUnreachable))) ?? null;
     // If an entry is missing, only a listing shows the later ones.
     const isListed = this.#pollsToListing === 0;
     const { newest, gap } = isListed ? await listLog(this.#store) : { newest: 0, gap: null };
@@ -198,7 +198,7 @@ export class LogReader {
     const number = this.newestNumber;
     if (number === this.#remembered) return;
     const { sha256 } = this.get(number);
-    const held = await memory.see({ number, sha256 }).catch(unlessAway);
+    const held = await memory.see({ number, sha256 }).catch(nullIfUnreachable);
     if (held !== null) this.#remembered = number;
   }
 
@@ -239,7 +239,7 @@ function changeOf(
 }
 
 /** Null for an UnreachableError. Throws other errors. */
-function unlessAway(error: unknown): null {
+function nullIfUnreachable(error: unknown): null {
   if (error instanceof UnreachableError) return null;
   throw error;
 }

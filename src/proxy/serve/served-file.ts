@@ -11,9 +11,9 @@ import { raiseDelay } from "../../render/envelope.ts";
 import {
   coded,
   inflatedHeader,
-  inflatedSlice as inflatedPart,
-  slicesOf as partsOf,
-  type FileSlice as Part,
+  inflatedSlice,
+  slicesOf,
+  type FileSlice,
 } from "../../snapshot/coded.ts";
 import { sha256Hex } from "../../snapshot/digest.ts";
 import type { FileEntry } from "../../snapshot/manifest.ts";
@@ -67,7 +67,7 @@ export interface FileDescription {
 }
 
 /** The bytes of a file: in memory, or by functions that verify them and stream or inflate them. */
-export interface Source {
+export interface FileSource {
   readonly plain: Buffer | OpenBody;
   /** Null: the file has no coded form. */
   readonly gzip: Buffer | OpenBody | null;
@@ -76,17 +76,17 @@ export interface Source {
 }
 
 /** A source with the size and the digest of its plain bytes. */
-type Sized = Omit<Source, "piece"> & Pick<FileEntry, "bytes" | "sha256">;
+type Sized = Omit<FileSource, "piece"> & Pick<FileEntry, "bytes" | "sha256">;
 
 /** One file of one snapshot, plain and coded. */
 export class PreparedFile {
   readonly #file: FileDescription;
-  readonly #source: Source;
-  #parts: readonly Part[] | null = null;
+  readonly #source: FileSource;
+  #parts: readonly FileSlice[] | null = null;
   #latest: { readonly overdue: number; readonly forms: Forms } | null = null;
   #making: { readonly overdue: number; readonly forms: Promise<Forms> } | null = null;
 
-  constructor(file: FileDescription, source: Source) {
+  constructor(file: FileDescription, source: FileSource) {
     this.#file = file;
     this.#source = source;
   }
@@ -183,23 +183,23 @@ export class PreparedFile {
   }
 
   /** The parts of a long file; none: it is read as a whole. */
-  get parts(): readonly Part[] {
-    this.#parts ??= partsOf(this.#file.entry);
+  get parts(): readonly FileSlice[] {
+    this.#parts ??= slicesOf(this.#file.entry);
     return this.#parts;
   }
 
   /** The header of a file with parts. Throws DamageError if it has no text of one. */
   async header(place: Place): Promise<string> {
-    const [first] = this.parts as [Part];
+    const [first] = this.parts as [FileSlice];
     const piece = await this.#source.piece({ at: 0, end: first.coded.at }, place);
     return String(await inflatedHeader(piece, first.at, this.#where));
   }
 
   /** The rows of a part, proven by it alone. Throws DamageError and UnreachableError. */
-  async rowsOf(part: Part, place: Place): Promise<string> {
+  async rowsOf(part: FileSlice, place: Place): Promise<string> {
     await place.turn();
     const piece = await this.#source.piece(part.coded, place);
-    return String(await inflatedPart(piece, part, this.#where));
+    return String(await inflatedSlice(piece, part, this.#where));
   }
 
   get #where(): string {
@@ -237,7 +237,7 @@ export class PreparedFile {
 
 /** The source of a payload with `delayed_sessions` raised by `overdue`. */
 async function raisedSource(
-  { plain, gzip }: Source,
+  { plain, gzip }: FileSource,
   entry: FileEntry,
   overdue: number,
   place: Place,

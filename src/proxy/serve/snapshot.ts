@@ -26,7 +26,7 @@ import { FILES, snapshotText, type SnapshotName } from "../../store/paths.ts";
 import { BUSY, notInSnapshot, type Denial } from "../../api/problems.ts";
 import type { Forms } from "./entity.ts";
 import type { SnapshotStamp } from "./freshness.ts";
-import { PreparedFile, type FileDescription, type Source } from "./served-file.ts";
+import { PreparedFile, type FileDescription, type FileSource } from "./served-file.ts";
 import {
   inflatedOnce,
   inflating,
@@ -97,10 +97,10 @@ export function servedSnapshot(
   const nameOf = (path: string): string => nameOn(publication, path);
 
   /** What is kept of the file, or a source that reads it when it is opened. */
-  function sourceFor(entry: FileEntry): Source {
+  function sourceFor(entry: FileEntry): FileSource {
     const name = nameOf(entry.path);
     const kept = shelf.get(name);
-    if (kept !== undefined) return kept as Source;
+    if (kept !== undefined) return kept as FileSource;
     const opened = (form: "plain" | "gzip"): OpenBody => {
       const open: OpenBody = async (place, range) => {
         const source = await readSource(entry, place);
@@ -118,7 +118,7 @@ export function servedSnapshot(
   }
 
   /** Verifies the file, unless that was done before, and keeps what opens it. */
-  function readSource(entry: FileEntry, place: Place): Promise<Source> {
+  function readSource(entry: FileEntry, place: Place): Promise<FileSource> {
     const name = nameOf(entry.path);
     return shelf.read(name, place, async () => {
       // The next request compares the file again before it answers.
@@ -231,7 +231,7 @@ async function verifiedSource(
   { inflatedBytesMax }: Shelf,
   onStreamFailure: (error: unknown) => void,
   place: Place,
-): Promise<Source> {
+): Promise<FileSource> {
   const forms = formsOf(name, entry);
   const read = (object: NamedObject): Promise<Buffer | OpenStream> =>
     isHeld
@@ -255,7 +255,7 @@ const drain = (stream: ReadableStream<Uint8Array>): Promise<void> =>
   stream.pipeTo(new WritableStream());
 
 /** A function that reads a part of the file's coded form from the store. */
-function pieceOf(store: ObjectStore, name: SnapshotName, entry: FileEntry): Source["piece"] {
+function pieceOf(store: ObjectStore, name: SnapshotName, entry: FileEntry): FileSource["piece"] {
   const { gzip } = formsOf(name, entry);
   return async (part) => {
     const piece = gzip && (await store.get(gzip.key, gzip.bytes, part));

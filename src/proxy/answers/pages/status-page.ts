@@ -30,12 +30,12 @@ export const statusPage = (status: Status, graceMs: number): PageSource =>
   });
 
 /** A session with all words that fit it, in the order of WORDS. */
-interface Row {
+interface SessionRow {
   readonly row: SessionStatus;
   readonly words: readonly Word[];
 }
 
-function rowOf(row: SessionStatus, served: string, graceMs: number): Row {
+function rowOf(row: SessionStatus, served: string, graceMs: number): SessionRow {
   const { minutes_late: minutes, missed, revised, rolled_back: rolledBack } = row;
   const isAfterHead = row.session_utc > served;
   const isLate = minutes !== null && minutes * MINUTE_MS > graceMs;
@@ -61,7 +61,8 @@ function mainHtml(status: Status, graceMs: number): string {
   const some = WORDS.filter((word) => countOf(word) > 0);
   const sessionsLate = overdue === 1 ? "One session" : counted(overdue, "session");
   const good = served?.words.includes("late") === true ? "Up to date" : "On time";
-  const [at, due] = [instantHtml(head.session_utc), instantHtml(next)];
+  const at = instantHtml(head.session_utc);
+  const due = instantHtml(next);
   const rest =
     overdue === 0
       ? `the next one is due at ${due}.`
@@ -89,7 +90,7 @@ function mainHtml(status: Status, graceMs: number): string {
 }
 
 /** Days from left to right, each below its date, with the session of 00:00 above that of 12:00. */
-function stripHtml(rows: readonly Row[]): string {
+function stripHtml(rows: readonly SessionRow[]): string {
   const byDay = Map.groupBy(rows.toReversed(), ({ row }) => row.session_utc.slice(0, 10));
   const days = [...byDay].map(([date, ofDay], at) => {
     const day = date.slice(8);
@@ -108,7 +109,7 @@ const MONTHS = new Intl.DateTimeFormat("en-GB", { month: "short", timeZone: "UTC
 const markHtml = (kind: "mark" | "tag", word: Word, text: string): string =>
   `<span class="${kind} is-${word.replace(" ", "-")}">${text}</span>`;
 
-function rowHtml({ row, words }: Row): string {
+function rowHtml({ row, words }: SessionRow): string {
   const { session_utc: session, published_at: published, minutes_late: minutes, snapshot } = row;
   const states = words.map((word) => markHtml("tag", word, word));
   return (

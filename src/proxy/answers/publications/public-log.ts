@@ -30,7 +30,7 @@ import {
   readPageQuery,
   rowsOf,
   type PageQuery,
-  type Rows,
+  type ListRows,
 } from "./publication-list.ts";
 import { makeStatus, statusTickMs, type Status } from "./session-status.ts";
 
@@ -62,7 +62,7 @@ export type PublicLog = ReturnType<typeof publicLog>;
 export function publicLog(options: PublicLogOptions) {
   const { live, log, pollMs, graceMs } = options;
   /** All rows of the list, which its pages share: ten years have 7,300, of 200 bytes each. */
-  const rows = madeOnce<Rows>(1);
+  const rows = madeOnce<ListRows>(1);
   /** The feed, the status and its page, the newest page of the list; and those before a change. */
   const pages = madeOnce<Forms>(8);
   let known = NOTHING;

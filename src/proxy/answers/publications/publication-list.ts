@@ -33,7 +33,7 @@ export function readPageQuery(query: Query): PageQuery | Denial {
 }
 
 /** A page: numbers of entries, both included; `last` is below `first` where there are none. */
-export interface Page {
+export interface ListPage {
   readonly first: number;
   readonly last: number;
   /** The `after` of the next page; null: there are no newer entries. */
@@ -41,19 +41,19 @@ export interface Page {
 }
 
 /** The page of a log whose newest entry is `newest`. */
-export function pageOf(newest: number, { after, limit }: PageQuery): Page {
+export function pageOf(newest: number, { after, limit }: PageQuery): ListPage {
   const first = after === null ? Math.max(1, newest - limit + 1) : after + 1;
   const last = Math.min(newest, first + limit - 1);
   return { first, last, next: first <= last && last < newest ? last : null };
 }
 
 /** The JSON of entries, one after another with commas between, and where that of each number lies. */
-export interface Rows {
+export interface ListRows {
   readonly bytes: Buffer;
   readonly places: ReadonlyMap<number, { readonly start: number; readonly end: number }>;
 }
 
-export function rowsOf(entries: readonly Entry[]): Rows {
+export function rowsOf(entries: readonly Entry[]): ListRows {
   const places = new Map<number, { start: number; end: number }>();
   let start = 0;
   const rows = entries.map((entry) => {
@@ -68,7 +68,7 @@ export function rowsOf(entries: readonly Entry[]): Rows {
 const BODY_START = Buffer.from('{"publications":[');
 
 /** The body of `/publications`: the page's part of the rows is not copied. The rows have all of it. */
-export function listBody({ bytes, places }: Rows, { first, last, next }: Page): Buffer[] {
+export function listBody({ bytes, places }: ListRows, { first, last, next }: ListPage): Buffer[] {
   const start = places.get(first)?.start ?? bytes.length;
   const end = places.get(last)?.end ?? 0;
   return [BODY_START, bytes.subarray(start, end), Buffer.from(`],"next":${next}}\n`)];
