@@ -174,7 +174,11 @@ export function servedSnapshot(
       parsed(FILES.catalog, place, (bytes) =>
         parseCatalog(bytes, `The catalog of snapshot ${stamp.text}`),
       ),
-    baskets: ({ name }, place) => parsed(FILES.basket(name), place, readBaskets),
+    // A tier without a summary has no data.
+    baskets: async ({ name }, place) =>
+      tiers[name] === undefined
+        ? notInSnapshot(stamp.text)
+        : parsed(FILES.basket(name), place, readBaskets),
   };
 }
 
