@@ -26,7 +26,7 @@ const OFFERS = [
     "CSV",
     "CSV and Parquet",
   ],
-  ["When each level was known, and levels that were replaced /superseded.csv", "no", "no", "yes"],
+  ["Since when each level has stood, and what stood before /superseded.csv", "no", "no", "yes"],
   ["All of this as it was published then ?publication= ?as_of=", "none", "90 days", "5 years"],
   ["Corrections of all contracts /corrections", "none", "90 days", "5 years"],
   ["SHA-256 of each file, for one call /sums", "newest publication", "90 days", "5 years"],
