@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { parseSession, type Session } from "../../src/market/session.ts";
-import type { TierName } from "../../src/market/tier.ts";
+import { TIER_NAMES, type TierName } from "../../src/market/tier.ts";
 import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from "../../src/api/problems.ts";
 import { ASSETS_PATH } from "../../src/api/uncounted-routes.ts";
 import { siteAssets } from "../../src/site/site-files.ts";
@@ -49,11 +49,7 @@ export class Judge {
     const name = { session: parseSession(SESSION) as Session, revision: 1 };
     const path = join(store, snapshotFileKey(name, FILES.manifest));
     const manifest = parseManifest(readFileSync(path), path);
-    const files = new Map<TierName, Map<string, Buffer>>([
-      ["free", new Map()],
-      ["starter", new Map()],
-      ["pro", new Map()],
-    ]);
+    const files = new Map(TIER_NAMES.map((tier) => [tier, new Map<string, Buffer>()]));
     for (const { path: file, sha256, tier } of manifest.files) {
       if (tier === null || file === FILES.basket(tier)) continue;
       files.get(tier)?.set(sha256, plainFile(join(store, snapshotFileKey(name, file))));
