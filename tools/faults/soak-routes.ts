@@ -1,6 +1,6 @@
 /** The addresses that a soak requests, and the stored file that each tier must get. */
 import type { TierName } from "../../src/market/tier.ts";
-import { API } from "../../src/api/routes.ts";
+import { API, type DATA_ROUTES } from "../../src/api/routes.ts";
 import { FILES } from "../../src/store/paths.ts";
 
 export interface Route {
@@ -13,13 +13,13 @@ export interface Route {
   refusal(tier: TierName): string | null;
 }
 
-/** What the load requests. The contract is always on the free board. */
+/** What the load requests: each route with data, and a basket. The contract is always on the free board. */
 export const ROUTES = {
   board: fileRoute("/prices", FILES.board, null),
   contract: contractRoute("dram-1", true),
   index: fileRoute("/index", FILES.index, "starter"),
   indices: fileRoute("/indices", FILES.indices, "starter"),
-  series: fileRoute("/indices/dram", (tier) => FILES.indexOf(tier, "dram"), "starter"),
+  indexOf: fileRoute("/indices/dram", (tier) => FILES.indexOf(tier, "dram"), "starter"),
   csv: fileRoute("/export.csv", FILES.csv, "starter"),
   xlsx: fileRoute("/export.xlsx", FILES.xlsx, "pro"),
   historyCsv: fileRoute("/history.csv", FILES.historyCsv, "starter"),
@@ -30,7 +30,7 @@ export const ROUTES = {
   sparklines: fileRoute("/sparklines", FILES.sparklines, "starter"),
   corrections: fileRoute("/corrections", FILES.tierCorrections, "starter"),
   basket: basketRoute(["dram-1", "dram-12"], ["60", "40"]),
-} as const;
+} as const satisfies Readonly<Record<keyof typeof DATA_ROUTES | "basket", Route>>;
 
 export const USAGE: Route = { ...ROUTES.board, path: `${API}/usage`, kind: "usage" };
 
