@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createClock, type Clock } from "../../src/lib/clock.ts";
 import { parseMicros } from "../../src/market/decimal.ts";
 import { parseSession, type Session } from "../../src/market/session.ts";
-import type { KeyTierName } from "../../src/market/tier.ts";
+import { KEY_TIER_NAMES, type KeyTierName } from "../../src/market/tier.ts";
 import { createLogger } from "../../src/proxy/ops/request-log.ts";
 import { startProxy, type ProxyOptions, type RunningProxy } from "../../src/proxy/listen.ts";
 import { publish } from "../../src/publish/publish.ts";
@@ -52,7 +52,7 @@ export interface Example {
   /** `GET /api/public/v1/prices` */
   readonly request: string;
   /** The tier of the key that is sent; null: no key. */
-  readonly tier: "starter" | "pro" | null;
+  readonly tier: KeyTierName | null;
   readonly status: number;
   readonly body: string;
 }
@@ -163,16 +163,17 @@ async function makeKeys(state: string, clock: Clock): Promise<ExampleService["ke
     await registry.addAccount(account, tier, trialDays);
     return (await registry.createKey(account, null)).key;
   };
-  const keys = {
-    starter: await keyOf("starter-account", "starter", null),
-    pro: await keyOf("pro-account", "pro", null),
+  const keys: Partial<Record<KeyTierName, string>> = {};
+  for (const tier of KEY_TIER_NAMES) keys[tier] = await keyOf(`${tier}-account`, tier, null);
+  const all = {
+    ...(keys as Record<KeyTierName, string>),
     suspended: await keyOf("suspended-account", "pro", null),
     lapsed: await keyOf("trial-account", "pro", 1),
     unseen: (await registry.createKey("pro-account", null)).key,
   };
   await registry.setAccount("suspended-account", { suspended: true });
   await registry.close();
-  return keys;
+  return all;
 }
 
 const source = (name: string, text: string) => ({

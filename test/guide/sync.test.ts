@@ -42,10 +42,10 @@ afterEach(async () => {
 
 async function start(): Promise<void> {
   proxy = await startTestProxy({ store, clock, pollMs: 5 });
-  copies = {
-    starter: await PythonClient.download(proxy.url, proxy.starter),
-    pro: await PythonClient.download(proxy.url, proxy.pro),
-  };
+  const downloads = KEY_TIER_NAMES.map(
+    async (tier) => [tier, await PythonClient.download(proxy.url, proxy[tier])] as const,
+  );
+  copies = Object.fromEntries(await Promise.all(downloads)) as typeof copies;
 }
 
 /** Starts over the golden store as it was when this entry of the log was new. */

@@ -16,6 +16,7 @@ import {
   sessionUtc,
   type Session,
 } from "../../src/market/session.ts";
+import { KEY_TIER_NAMES, type KeyTierName } from "../../src/market/tier.ts";
 import type { ProxyOptions, RunningProxy } from "../../src/proxy/listen.ts";
 import { createLogger } from "../../src/proxy/ops/request-log.ts";
 import { startProxy } from "../../src/proxy/listen.ts";
@@ -161,14 +162,13 @@ export async function copyOf(store: ObjectStore): Promise<MemoryStore> {
   return copy;
 }
 
-export interface TestProxy {
+/** Each tier has its key. */
+export interface TestProxy extends Readonly<Record<KeyTierName, string>> {
   readonly url: string;
   readonly metricsUrl: string;
   readonly clock: TestClock;
   readonly store: ObjectStore;
   readonly registry: OpenRegistry;
-  readonly starter: string;
-  readonly pro: string;
   /** NDJSON lines of the log so far. */
   readonly logged: string[];
   get(path: string, options?: CallOptions): Promise<Received>;
@@ -181,6 +181,9 @@ export interface TestProxyOptions extends Partial<Omit<ProxyOptions, "clock" | "
   readonly state?: string;
 }
 
+/** The accounts whose names tests know; that of another tier has the tier's name. */
+const ACCOUNTS: { readonly [T in KeyTierName]?: string } = { starter: "small", pro: "large" };
+
 /** Starts a proxy over a fresh SQLite state with one account and a new key of each paid tier. */
 export async function startTestProxy(options: TestProxyOptions = {}): Promise<TestProxy> {
   const clock = options.clock ?? new TestClock();
@@ -188,12 +191,13 @@ export async function startTestProxy(options: TestProxyOptions = {}): Promise<Te
   const folder = await mkdtemp(join(tmpdir(), "chipboard-http-"));
   const state = options.state ?? folder;
   const registry = await openRegistry(state, clock, "create");
-  if ((await registry.accounts()).length === 0) {
-    await registry.addAccount("small", "starter", null);
-    await registry.addAccount("large", "pro", null);
+  const isNew = (await registry.accounts()).length === 0;
+  const keys: Partial<Record<KeyTierName, string>> = {};
+  for (const tier of KEY_TIER_NAMES) {
+    const account = ACCOUNTS[tier] ?? tier;
+    if (isNew) await registry.addAccount(account, tier, null);
+    keys[tier] = (await registry.createKey(account, null)).key;
   }
-  const starter = (await registry.createKey("small", null)).key;
-  const pro = (await registry.createKey("large", null)).key;
   const gatekeeper = await openGatekeeper(state, clock);
   const logged: string[] = [];
   const log = createLogger({ level: "info", requests: "all", problemsPerSecond: Infinity }, clock, {
@@ -223,8 +227,7 @@ export async function startTestProxy(options: TestProxyOptions = {}): Promise<Te
     clock,
     store,
     registry,
-    starter,
-    pro,
+    ...(keys as Record<KeyTierName, string>),
     logged,
     get: (path, callOptions) => call(proxy.url + path, callOptions),
     async close() {

@@ -213,13 +213,21 @@ class Recorder {
       if (json.publication === head.number) break;
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
-    const answers = { starter: new Map<string, Received>(), pro: new Map<string, Received>() };
+    const answers: Partial<Record<KeyTierName, ReadonlyMap<string, Received>>> = {};
     for (const tier of KEY_TIER_NAMES) {
+      const ofTier = new Map<string, Received>();
       for (const path of pathsOf(tier)) {
-        answers[tier].set(path, await this.proxy.get(path, { key: this.proxy[tier] }));
+        ofTier.set(path, await this.proxy.get(path, { key: this.proxy[tier] }));
       }
+      answers[tier] = ofTier;
     }
     const { number, session } = head;
-    this.vintages.push({ number, atMs, session, snapshot: snapshotText(head), answers });
+    this.vintages.push({
+      number,
+      atMs,
+      session,
+      snapshot: snapshotText(head),
+      answers: answers as Vintage["answers"],
+    });
   }
 }
