@@ -7,9 +7,9 @@ import { label } from "./option-values.ts";
 import { onRegistry, withStateHelp, withStateOptions, type StateOptions } from "./state-options.ts";
 
 const CREATE_HELP = `
-PATH is what the link reads: /export.csv, /export.xlsx, /history.csv, /levels.csv, /superseded.csv or
-/indices.csv, with its parameters. Whoever has the link reads that as the account, and nothing else; its
-calls are the account's. Put the address of the service before it.
+PATH is what the link reads: a path of the API that ends with .csv or .xlsx, such as /export.csv, with its
+parameters. Whoever has the link reads that as the account, and nothing else; its calls are the account's.
+Put the address of the service before it.
 `;
 
 export function linksCommand(): Command {

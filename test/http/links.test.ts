@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { DATA_ROUTES } from "../../src/api/routes.ts";
 import { linkAddress, parseLinkPath } from "../../src/proxy/answers/link-target.ts";
 import { createLinkToken } from "../../src/state/api-keys.ts";
 import { openGatekeeper } from "../../src/state/open.ts";
@@ -28,12 +29,9 @@ async function linkTo(path: string, account = "large") {
 
 describe("a link reads what its account reads", () => {
   test.each([
-    "/export.csv",
-    "/export.xlsx",
-    "/history.csv",
-    "/levels.csv",
-    "/superseded.csv",
-    "/indices.csv",
+    ...Object.values(DATA_ROUTES)
+      .map(({ path }) => path.slice(API.length))
+      .filter((path) => /\.(?:csv|xlsx)$/.test(path)),
     "/export.csv?ids=dram-0,nand-0",
     "/history.csv?segment=dram&last=3",
     "/levels.csv?ids=dram-0&publication=1",
