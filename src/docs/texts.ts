@@ -3,8 +3,9 @@
  * answers. The slots that a service fills stay.
  */
 import { CARRY_PER_CADENCE, LONG_CADENCE_DAYS } from "../market/contract.ts";
-import { KEY_TIER_NAMES, TIERS } from "../market/tier.ts";
+import { KEY_TIER_NAMES, TIERS, tiersWhere } from "../market/tier.ts";
 import { SLOT_NAMES } from "../proxy/document-slots.ts";
+import { API, DATA_ROUTES, parametersOf, type DataRoute } from "../api/routes.ts";
 import { delayText, historyText, tableByTier, tierTable } from "../api/tier-words.ts";
 import { filled } from "../site/site-files.ts";
 import { escaped } from "../site/text.js";
@@ -44,6 +45,21 @@ const MAKERS: Readonly<Record<string, (argument: string, isRunnable: boolean) =>
       ["depth of history, corrections and series", historyText],
     ]),
   depths: () => KEY_TIER_NAMES.map((name) => `${historyText(TIERS[name])} (${name})`).join(" or "),
+  /** The tiers that may ask for an address with data, such as `/index?ids=`: `starter or pro`. */
+  "tiers-with": (address) => {
+    const [path = "", query] = address.split("?");
+    const parameters = [...new URLSearchParams(query)];
+    const route = Object.values<DataRoute>(DATA_ROUTES).find((each) => each.path === API + path);
+    if (route === undefined) throw new Error(`${address} has no data`);
+    return tiersWhere((tier) => route.isOffered(tier, parameters), "or");
+  },
+  /** The addresses with data that take a parameter. */
+  takers: (name) =>
+    new Intl.ListFormat("en-GB").format(
+      Object.values<DataRoute>(DATA_ROUTES)
+        .filter((route) => parametersOf(route).includes(name))
+        .map(({ path }) => `\`${path.slice(API.length)}\``),
+    ),
   "signed-message": () => SIGNED_MESSAGE,
   "long-cadence-days": () => String(LONG_CADENCE_DAYS),
   "carry-per-cadence": () => String(CARRY_PER_CADENCE),
