@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { TIER_NAMES, type TierName } from "../../src/market/tier.ts";
+import { fieldOf, RECORD_COLUMNS } from "../../src/render/columns.ts";
 import type { ContractBody } from "../../src/site/record.js";
 import { MemoryStore } from "../store/memory-store.ts";
 import { catalogOf, mustPublish, quotesOf } from "../cli/small-market.ts";
@@ -58,12 +59,12 @@ async function visit(
   }
 }
 
-const FIGURES = [
-  ..."spot_usd chg_24h_pct chg_7d_pct chg_30d_pct chg_60d_pct chg_90d_pct chg_180d_pct".split(" "),
-  ..."chg_yoy_pct age_days low_52w_usd high_52w_usd low_usd high_usd inputs usd_per_gb".split(" "),
-  ..."capacity_gb ai_exposure_pct".split(" "),
-];
-const TEXTS = "basis as_of prev_as_of price_type source unit".split(" ");
+/** The fields of a record, but for those that stand in the title, or as a link. */
+const [FIGURES, TEXTS] = [true, false].map((isFigure) =>
+  RECORD_COLUMNS.filter(({ kind }) => (kind === "decimal") === isFigure)
+    .map(fieldOf)
+    .filter((field) => !["id", "ticker", "name", "segment", "source_url"].includes(field)),
+) as [string[], string[]];
 
 /** What stands on the page, by field: figures as numbers, `n/a` as null. */
 async function fieldsOf(page: Page): Promise<Record<string, string | number | null>> {

@@ -1,5 +1,6 @@
 /** A contract's record as HTML, where the answer lacks fields or holds what is no link. */
 import { describe, expect, test } from "vitest";
+import { fieldOf, RECORD_COLUMNS } from "../../src/render/columns.ts";
 import {
   closesTable,
   detailsHtml,
@@ -76,6 +77,18 @@ describe("a record", () => {
       ai_exposure_pct: "40",
       age_days: "3",
     });
+  });
+
+  test("shows every column, but for those that stand in the title of the page, or as a link", () => {
+    const values = RECORD_COLUMNS.map((column) => [
+      fieldOf(column),
+      column.kind === "decimal" ? 1 : column.kind === "text" ? "Text" : "2026-11-18",
+    ]);
+    const body = { ...OLDER, ...Object.fromEntries(values) };
+    const html = levelHtml(body, STARTER) + detailsHtml(body);
+    const shown = [...html.matchAll(/data-field="(\w+)"/g)].map(([, field]) => field as string);
+    const elsewhere = ["id", "ticker", "name", "segment", "source_url"];
+    expect([...shown, ...elsewhere]).toEqual(expect.arrayContaining(RECORD_COLUMNS.map(fieldOf)));
   });
 
   test("says why a change is missing: a break since, or a first level that the tier can see", () => {
