@@ -39,7 +39,7 @@ export const delayText = ({ delaySessions }: Tier): string =>
 /** `90 days`, `5 years` or `none`. */
 export function historyText({ history }: Tier): string {
   if (history === null) return "none";
-  return "days" in history ? `${history.days} days` : `${history.years} years`;
+  return "days" in history ? counted(history.days, "day") : counted(history.years, "year");
 }
 
 /** `25,000 per account`, or `unlimited`. */

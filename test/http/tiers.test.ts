@@ -1,7 +1,8 @@
 /** How much of the market each tier gets; tiers.http has the table of addresses and tiers. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { API, DATA_ROUTES } from "../../src/api/routes.ts";
-import { TIER_ROWS } from "../../src/api/tier-words.ts";
+import { TIERS } from "../../src/market/tier.ts";
+import { historyText, TIER_ROWS } from "../../src/api/tier-words.ts";
 import { FREE_IDS, startTestProxy, type TestProxy } from "./fixture.ts";
 
 let proxy: TestProxy;
@@ -54,6 +55,16 @@ test("a basket is priced with the caller's weights, in the caller's order", asyn
     50, 50,
   ]);
   expect((await ask("ids=nand-0%2Cdram-2")).json).toEqual(equal.json);
+});
+
+test.each([
+  [{ days: 1 }, "1 day"],
+  [{ days: 90 }, "90 days"],
+  [{ years: 1 }, "1 year"],
+  [{ years: 5 }, "5 years"],
+  [null, "none"],
+])("a history of %j is %s", (history, words) => {
+  expect(historyText({ ...TIERS.pro, history })).toBe(words);
 });
 
 test("each address with data is in one row of the table of plans", () => {
