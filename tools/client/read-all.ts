@@ -1,5 +1,5 @@
 /**
- * Reads every endpoint through types generated from the running proxy's OpenAPI document
+ * Reads endpoints of every kind through types generated from the running proxy's OpenAPI document
  * (openapi.d.ts, made by the test). Prints what it read as JSON.
  */
 import createClient from "openapi-fetch";
