@@ -1,5 +1,5 @@
 /** The page of a contract: what it says without a key, and with one what the API says, in a browser. */
-import { readFile } from "node:fs/promises";
+import { text } from "node:stream/consumers";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { TIER_NAMES, type TierName } from "../../src/market/tier.ts";
@@ -467,7 +467,7 @@ async function saved(page: Page, button: string): Promise<{ name: string; text: 
   ]);
   return {
     name: download.suggestedFilename(),
-    text: await readFile(await download.path(), "utf8"),
+    text: await text(await download.createReadStream()),
   };
 }
 
