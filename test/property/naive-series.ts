@@ -74,7 +74,9 @@ export function stepped(
   const base = state?.base ?? firstDay(contracts, last);
   if (base === null) return undefined;
   const closes = [...(state?.closes ?? [])];
-  const byId = new Map(contracts.map((contract) => [contract.id, contract]));
+  // A contract whose levels are all withdrawn is as one that never had any.
+  const priced = contracts.filter(({ levels }) => levels.length > 0);
+  const byId = new Map(priced.map((contract) => [contract.id, contract]));
   const used = new Map([...(state?.used ?? [])].filter(([id]) => byId.has(id)));
   for (let day = base + closes.length; day <= last; day += 1) {
     const relatives: [now: bigint, then: bigint][] = [];
