@@ -53,6 +53,7 @@ const catalogChange = fc.record({
   kind: fc.constantFrom(
     "rename",
     "rename",
+    "rename",
     "remove",
     "return",
     "add",
@@ -216,6 +217,8 @@ class History {
       const at = stands === undefined ? session - back : indexOf(stands["session_utc"] as string);
       const isListed = catalog.some((item) => item.id === id);
       if (!isListed || (usd === null && stands === undefined)) continue;
+      // A restatement is no revision, so it changes no level.
+      if (step.restates && step.gap > 0 && (stands !== undefined || at <= head.session)) continue;
       rows.set(`${id} ${at}`, { id, session: at, usd, text: usd === null ? "" : text });
     }
     const { limitDays } = step;
@@ -272,6 +275,8 @@ class History {
     const isChanged = before !== null && hasChangedClose(before.ended, contracts, lastDayOf(before.session));
     const restates = isChanged ? asked : null;
     if (process.env["DUMP"]) console.log(snapshot, "begun", begun, "restates", restates, asked, JSON.stringify(market.catalog), market.limitDays, "\nlevels", levels.map((r) => [r["contract_id"], r["session_utc"], r["spot_usd"], r["break_reason"]].join(" ")).join("; "), "\nbegan", [...began].map(([i, st]) => [i, utcOf(2 * st.base), st.closes.length, String(st.closes.at(-1)), JSON.stringify([...st.used])].join(" ")).join("; "), "\nfound", [...found].map(([i, c]) => [i, utcOf(2 * ([...c.keys()][0] ?? 0)), c.size, [...c.values()].at(-1), utcOf(2 * ([...c.keys()].at(-1) ?? 0))].join(" ")).join("; "), "\n");
+    const restatements = [...(before?.restatements ?? [])];
+    if (restates !== null) restatements.push({ publication: `#${entry.number}`, reason: restates });
     const stands = new Map(began);
     const ended = new Map(began);
     for (const [index, members] of contracts) {
@@ -287,15 +292,19 @@ class History {
         else stands.set(index, again);
       }
       const state = stepped(stands.get(index), members, lastDayOf(session), published);
+      const from = began.get(index);
+      if (from && before && !before.ended.has(index)) History.note("EVENT odd");
+      if (from && begun !== null && from.base + from.closes.length - 1 < lastDayOf(begun)) History.note("EVENT returned, used " + (from.used.size > 0));
+      if (from && state && [...from.used.keys()].some((id) => !state.used.has(id) && members.some((m) => m.id === id))) History.note("EVENT member dropped");
+      if (from && state && [...from.used.keys()].some((id) => !members.some((m) => m.id === id))) History.note("EVENT left" + (state.closes.length === from.closes.length ? " without a step" : ""));
+      if (restates !== null) History.note("EVENT restated");
+      if (isRevision && state?.closes.length !== from?.closes.length) History.note("EVENT revised steps");
       if (state === undefined) ended.delete(index);
       else ended.set(index, state);
       expect([...closes], `${snapshot} ${index}`).toEqual(closesOf(state));
-      await this.#expectPayloads(snapshot, index, state, session);
+      await this.#expectPayloads(snapshot, index, state, session, restatements);
     }
-    const restatements =
-      restates === null
-        ? (before?.restatements ?? [])
-        : [...(before?.restatements ?? []), { publication: `#${entry.number}`, reason: restates }];
+    for (const index of began.keys()) if (!contracts.has(index)) History.note("EVENT kept");
     const files = await this.#files(snapshot);
     this.head = {
       ...market,
@@ -315,6 +324,7 @@ class History {
     index: string,
     state: SeriesState | undefined,
     session: number,
+    restatements: readonly unknown[],
   ): Promise<void> {
     const all = closesOf(state).map(([day, close]) => [utcOf(2 * day).slice(0, 10), `#${close}`]);
     for (const [tier, seen] of [
@@ -332,6 +342,7 @@ class History {
       expect(points.map(({ date, close }) => [date, close]), about).toEqual(history);
       const base = known.length === 0 ? null : { date: known[0]?.[0], level: "#100" };
       expect(series["base"], about).toEqual(base);
+      expect(series["restatements"], about).toEqual(restatements);
       const used = [...(state?.used ?? [])].map(([id, use]) => {
         return { id, session_utc: utcOf(use.session), usd: `#${use.usd}` };
       });
@@ -408,6 +419,7 @@ function nearBy(text: string | undefined, calculated: bigint, about: string): bi
   const [whole = "", decimals = ""] = text.split(".");
   const close = BigInt(whole + decimals.padEnd(4, "0"));
   const distance = close < calculated ? calculated - close : close - calculated;
+  History.note("CLOSE distance " + distance + (calculated === close ? "" : ""));
   if (distance <= 1n || distance * 1_000_000n <= calculated) return close;
   return expect.fail(`${about}: ${text}, expected ${textOf(calculated)}`);
 }
