@@ -285,9 +285,11 @@ class History {
       const published = (day: number, calculated: bigint): bigint => {
           return nearBy(closes.get(day), calculated, `${snapshot} ${index} ${utcOf(2 * day)}`);
       };
-      // An index that is new in this session has no closes that were published before it.
-      if (restates !== null && stands.has(index)) {
-        const again = stepped(undefined, members, lastDayOf(begun ?? 0), published);
+      // A revision of this session may change what it publishes first, and no close before.
+      const known = stands.get(index);
+      if (restates !== null && known !== undefined) {
+        const last = known.base + known.closes.length - 1;
+        const again = stepped(undefined, members, last, published);
         if (again === undefined) stands.delete(index);
         else stands.set(index, again);
       }
