@@ -57,7 +57,8 @@ export const fieldsOf = (key: string): Fields => ({
   authorization: `Bearer ${key}`,
 });
 
-const FREE_PORTS = ["--port", "0", "--metrics-port", "0"];
+/** Several loads of one address ask one proxy. */
+const SETTINGS = ["--port", "0", "--metrics-port", "0", "--max-connections-per-address", "1000"];
 
 /** Options of a proxy that differ from the usual ones. */
 interface ProxyStart {
@@ -80,7 +81,7 @@ export async function startProxy(
   const proxy = await startServer({
     name: "chipboard",
     command: bun ?? process.execPath,
-    args: [BIN, "serve", "--store", store, "--state", state, ...FREE_PORTS, ...options],
+    args: [BIN, "serve", "--store", store, "--state", state, ...SETTINGS, ...options],
     env: { ...environment(NOW), ...env },
     log,
     // Bun's HTTP server is not a net.Server, so the proxy cannot close it in the usual way.
