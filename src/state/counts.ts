@@ -91,12 +91,12 @@ export class Counts {
    * in the state, and counted for the key that it came with (null: none) in the same step; while the
    * state does not answer, it is in memory and is written when the state is back.
    */
-  async take(
+  take(
     subject: Subject,
     limit: number | null,
     atMs: number,
     keyId: string | null = null,
-  ): Promise<TakeResult> {
+  ): TakeResult | Promise<TakeResult> {
     // A key has one account. Most calls join others of their key, whose counts are found once.
     const id = `${monthOf(atMs)} ${keyId ?? subject} ${limit}`;
     let item = this.#waiting.get(id);

@@ -79,10 +79,10 @@ export class Verdicts {
   }
 
   /**
-   * The verdict on a key as it was sent, or, with their prefix, on a link's token. Waits only if it must
-   * ask the state. Never throws.
+   * The verdict on a key as it was sent, or, with their prefix, on a link's token. It is a promise only if the
+   * state must be asked. Never throws.
    */
-  async authenticate(key: string, prefix = KEY_PREFIX): Promise<KeyVerdict> {
+  authenticate(key: string, prefix = KEY_PREFIX): KeyVerdict | Promise<KeyVerdict> {
     if (!key.startsWith(prefix)) return INVALID_KEY;
     const nowMs = this.#clock.now();
     const known = this.#known.get(key);

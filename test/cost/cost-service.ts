@@ -119,7 +119,8 @@ const { account_id: id } = await registry.addAccount("spent", "starter", null);
 const { key: spent } = await registry.createKey("spent", null);
 const gatekeeper = await openGatekeeper(state, clock);
 const limit = TIERS.starter.callsPerMonth as number;
-const take = (): Promise<unknown> => gatekeeper.counts.take(`account:${id}`, limit, clock.now());
+const take = async (): Promise<unknown> =>
+  gatekeeper.counts.take(`account:${id}`, limit, clock.now());
 await Promise.all(Array.from({ length: limit }, take));
 await gatekeeper.close();
 const unknown = Array.from({ length: 100 }, (_, at) =>

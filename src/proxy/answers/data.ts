@@ -62,7 +62,12 @@ export function dataAnswers(sources: DataSources) {
   const { live, log, archive, logger, pollMs, publicUrl } = sources;
   // Only its path: a redirect leaves the caller at the host that it asked, to which it may send its key.
   const prefix = publicUrl ? new URL(publicUrl).pathname.replace(/\/$/, "") : "";
-  return async (route: DataRoute, asked: Asked, reader: Reader, place: Place): Promise<Outcome> => {
+  return (
+    route: DataRoute,
+    asked: Asked,
+    reader: Reader,
+    place: Place,
+  ): Outcome | Promise<Outcome> => {
     const { query, nowMs } = asked;
     const { tier } = reader;
     const snapshot = live.current;
@@ -141,21 +146,20 @@ export function dataAnswers(sources: DataSources) {
     }
   }
 
-  /** Finds what the request asks for in the snapshot. */
-  async function find(
+  /** Finds what the request asks for in the snapshot: at once where no file must be read for it. */
+  function find(
     { route, id, basket, selection, faults }: Wanted,
     asked: Asked,
     reader: Reader,
     place: Place,
     snapshot: ServedSnapshot,
     fresh: string,
-  ): Promise<Outcome> {
+  ): Outcome | Promise<Outcome> {
     const { stamp } = snapshot;
     const { tier } = reader;
     const { nowMs } = asked;
     if (basket !== null) {
-      const found = await pricedBasket(snapshot, tier, basket, faults, nowMs, place);
-      return "code" in found ? found : { ...found, cacheControl: fresh };
+      return keptAs(fresh, pricedBasket(snapshot, tier, basket, faults, nowMs, place));
     }
     const file = snapshot.files.get(route.file(tier.name, id));
     if (file === undefined) {
@@ -167,8 +171,8 @@ export function dataAnswers(sources: DataSources) {
       return notInSnapshot(stamp.text);
     }
     if (selection !== null) {
-      const found = await selected(selection, route, file, snapshot, log, asked, reader, place);
-      return "code" in found ? found : { ...found, cacheControl: fresh };
+      const found = selected(selection, route, file, snapshot, log, asked, reader, place);
+      return keptAs(fresh, found);
     }
     const overdue = overdueSessions(stamp, nowMs);
     const forms = file.ready(overdue);
@@ -177,6 +181,15 @@ export function dataAnswers(sources: DataSources) {
     const make = (): Promise<Forms> => file.make(overdue, NO_QUEUE);
     return { tags: file.tags(overdue), isLaborious: false, make, cacheControl: fresh };
   }
+}
+
+/** What was found, with this cache-control. */
+async function keptAs(
+  cacheControl: string,
+  finding: ReturnType<typeof pricedBasket | typeof selected>,
+): Promise<Outcome> {
+  const found = await finding;
+  return "code" in found ? found : { ...found, cacheControl };
 }
 
 export function noSession({ trouble }: LiveSnapshot, pollMs: number): Denial {

@@ -35,10 +35,10 @@ export function createApp(options: AppOptions): H3 {
   // A path with malformed escapes reaches the routes and gets a 404.
   const app = new H3({ allowMalformedURL: true, silent: true });
   const travel = roadOf(options);
-  const handlerFor = (address: Address | null) => async (event: H3Event) => {
+  const sent = (): Response => SENT;
+  const handlerFor = (address: Address | null) => (event: H3Event) => {
     const { node } = event.runtime as { readonly node: HttpPair };
-    await travel(address, node.req, node.res);
-    return SENT;
+    return travel(address, node.req, node.res).then(sent);
   };
   for (const address of addressesOf(options)) {
     app.all(address.path.replace("{id}", ":id"), handlerFor(address));

@@ -98,26 +98,29 @@ function keyIn(userPass: string): string {
  * Finds the caller. If the answer must not wait for the state (`asksState`), a key that this process has
  * not seen counts as no key.
  */
-export async function identify(
+export function identify(
   request: IncomingMessage,
   trustedHops: number,
   gatekeeper: Gatekeeper,
   nowMs: number,
   asksState: boolean,
-): Promise<Caller> {
+): Caller | Promise<Caller> {
+  const { verdicts, counts } = gatekeeper;
+  const noted = (caller: Caller): Caller => {
+    if (caller.refusal === null && caller.keyId !== null) counts.noteUse(caller.keyId, nowMs);
+    return caller;
+  };
   const key = presentedKey(request);
-  const { verdicts } = gatekeeper;
-  if (key !== null) {
-    const verdict = asksState ? await verdicts.authenticate(key) : verdicts.known(key);
-    const keyId = verdict?.refusal === null ? verdict.keyId : null;
-    if (asksState && keyId !== null) gatekeeper.counts.noteUse(keyId, nowMs);
-    if (verdict !== null) return verdict;
+  if (key !== null && asksState) {
+    const verdict = verdicts.authenticate(key);
+    return verdict instanceof Promise ? verdict.then(noted) : noted(verdict);
   }
-  return callerAt(addressOf(request, trustedHops), gatekeeper, nowMs);
+  const known = key === null ? null : verdicts.known(key);
+  return known ?? callerAt(addressOf(request, trustedHops), gatekeeper, nowMs);
 }
 
 /** The holder of the link with this token; refused as `invalid_key` if there is none. */
-export const identifyLink = (token: string, { verdicts }: Gatekeeper): Promise<Caller> =>
+export const identifyLink = (token: string, { verdicts }: Gatekeeper): Caller | Promise<Caller> =>
   verdicts.authenticate(token, LINK_PREFIX);
 
 /** The caller without a key at this address. */

@@ -25,12 +25,12 @@ export function unsatisfiable({ entity: { sizeBytes } }: Intent): Denial {
 export type Sending = Exclude<Intent, { readonly status: 416 }>;
 
 /** The reply that the intent means. Opens a body that is not in memory; rejects if it cannot. */
-export async function replyOf(
+export function replyOf(
   intent: Sending,
   { cacheControl }: Found | Unmade,
   { method, headers }: IncomingMessage,
   place: Place,
-): Promise<Reply> {
+): Reply | Promise<Reply> {
   const { entity, status } = intent;
   const range = status === 206 ? intent.range : undefined;
   const ofEntity = range === undefined ? entity.raw : rawOf(partFields(entity, range, headers));
@@ -40,13 +40,17 @@ export async function replyOf(
   if (isHead && !(typeof stored === "function" && stored.isUnread === true)) {
     return { status, raw, body: null };
   }
-  const body = typeof stored === "function" ? await stored(place, range) : stored;
-  if (isHead) {
+  const send = (body: Exclude<Reply["body"], null>): Reply => {
+    const isPart = range !== undefined && Buffer.isBuffer(body);
+    return { status, raw, body: isPart ? body.subarray(range.first, range.last + 1) : body };
+  };
+  if (typeof stored !== "function") return send(stored);
+  const opening = stored(place, range);
+  if (!isHead) return opening.then(send);
+  return opening.then(async (body) => {
     if (body instanceof ReadableStream) await body.cancel();
     return { status, raw, body: null };
-  }
-  const isPart = range !== undefined && Buffer.isBuffer(body);
-  return { status, raw, body: isPart ? body.subarray(range.first, range.last + 1) : body };
+  });
 }
 
 /** Whether the answer with this body takes work. For HEAD a body is opened only if it may be no such body. */

@@ -6,19 +6,19 @@ import type { Reply } from "../answers/answer.ts";
 import type { RawFields } from "../serve/entity.ts";
 import { PIECE_BYTES, type Backlog, type LargeBody } from "./backlog.ts";
 
-/** Writes the reply. `left` is the number of calls that the caller has left. Resolves when it is handed over. */
-export async function respond(
+/** Writes the reply. `left` is the number of calls that the caller has left. A promise resolves when it is handed over. */
+export function respond(
   response: ServerResponse,
   { status, raw, body }: Reply,
   left: number,
   backlog: Backlog,
-): Promise<void> {
+): void | Promise<void> {
   const { socket, method } = response.req;
   response.writeHead(status, sentFields(raw, left, socket) as string[]);
   if (body === null || method === "HEAD") response.end();
   else if (Buffer.isBuffer(body) && body.length <= PIECE_BYTES)
     response.end(textOf(body), "latin1");
-  else await stream(response, body, backlog);
+  else return stream(response, body, backlog).then(() => backlog.wait(response));
   backlog.wait(response);
 }
 

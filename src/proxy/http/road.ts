@@ -214,10 +214,14 @@ export function roadOf(options: RoadOptions): Travel {
   }
 
   /** Identifies the caller, once per request. */
-  async function identified(exchange: Exchange): Promise<Caller> {
+  function identified(exchange: Exchange): Caller | Promise<Caller> {
     const { request, nowMs, asksState } = exchange;
-    exchange.caller = await identify(request, trustedHops, gatekeeper, nowMs, asksState);
-    return exchange.caller;
+    const caller = identify(request, trustedHops, gatekeeper, nowMs, asksState);
+    const noted = (found: Caller): Caller => {
+      exchange.caller = found;
+      return found;
+    };
+    return caller instanceof Promise ? caller.then(noted) : noted(caller);
   }
 
   /** Identifies the holder of a link, or refuses it. Key fields mean nothing here. */
