@@ -46,9 +46,9 @@ export function seriesMove(
     indices: rows.filter(({ added, changed, removed }) => added + changed + removed > 0),
     restated: now?.restatements.filter(({ publication }) => !known.has(publication)) ?? null,
     returned:
-      old === undefined || now === undefined
-        ? null
-        : returnedRows(old.used, now.used, closeSessionOf(old.last), limits),
+      old?.chained && now?.chained
+        ? returnedRows(old.chained.used, now.chained.used, closeSessionOf(old.chained.last), limits)
+        : null,
   };
 }
 

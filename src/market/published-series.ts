@@ -27,14 +27,16 @@ export interface SeriesRestatement {
 }
 
 /** The series of an index as a snapshot has it. */
-export interface IndexSeries extends ChainedSeries {
+export interface IndexSeries {
+  /** Null: it has no close any more, and is kept for its restatements. */
+  readonly chained: ChainedSeries | null;
   /** The state that the snapshot began from, which its revisions begin from as well; null: the index was new. */
   readonly began: SeriesState | null;
   /** Oldest first. */
   readonly restatements: readonly SeriesRestatement[];
 }
 
-/** By the id of the index. Those without a close so far are left out. */
+/** By the id of the index. Those without a close and without a restatement are left out. */
 export type SeriesByIndex = ReadonlyMap<string, IndexSeries>;
 
 /** What the series of a snapshot begin from. */
@@ -58,6 +60,9 @@ export function publishedSeries(
   { head, isRevision, restatement }: Beginning,
 ): SeriesByIndex {
   const published = new Map<string, IndexSeries>();
+  const add = (id: string, series: IndexSeries): void => {
+    if (series.chained !== null || series.restatements.length > 0) published.set(id, series);
+  };
   const last = lastCloseDay(session);
   const indices = indicesOf(market.catalog);
   for (const index of indices) {
@@ -66,27 +71,23 @@ export function publishedSeries(
     if (from !== null && restatement !== null) {
       from = stepSeries(market, index, null, from.last, session);
     }
-    const series = stepSeries(market, index, from, last, session);
-    if (series === null) continue;
-    const restated = before === undefined || restatement === null ? [] : [restatement];
-    published.set(index.id, {
-      ...series,
-      began: stateOf(from),
-      restatements: [...(before?.restatements ?? []), ...restated],
-    });
+    const chained = stepSeries(market, index, from, last, session);
+    const restated = before?.chained && restatement !== null ? [restatement] : [];
+    const restatements = [...(before?.restatements ?? []), ...restated];
+    add(index.id, { chained, began: stateOf(from), restatements });
   }
   const ids = new Set(indices.map(({ id }) => id));
   for (const [id, before] of head) {
-    const from = ids.has(id) ? null : beginningOf(before, isRevision);
-    if (from === null) continue;
-    const { restatements } = before;
-    published.set(id, withinDepth({ ...from, began: stateOf(from), restatements }, session));
+    if (ids.has(id)) continue;
+    const from = beginningOf(before, isRevision);
+    const chained = from && withinDepth(from, session);
+    add(id, { chained, began: stateOf(from), restatements: before.restatements });
   }
   return published;
 }
 
-const beginningOf = (series: IndexSeries, isRevision: boolean): ChainedSeries | null =>
-  isRevision ? series.began && seriesUntil(series, series.began) : series;
+const beginningOf = ({ chained, began }: IndexSeries, isRevision: boolean): ChainedSeries | null =>
+  isRevision && chained !== null ? began && seriesUntil(chained, began) : chained;
 
 const stateOf = (from: SeriesState | null): SeriesState | null =>
   from && { last: from.last, close: from.close, used: from.used };
@@ -98,8 +99,8 @@ export const changesCloses = (
   head: SeriesByIndex,
 ): boolean =>
   indicesOf(catalog).some(({ id }) => {
-    const [before, now] = [head.get(id), series.get(id)];
-    return before !== undefined && (now === undefined || !keepsCloses(now, before));
+    const [before, now] = [head.get(id)?.chained ?? null, series.get(id)?.chained ?? null];
+    return before !== null && (now === null || !keepsCloses(now, before));
   });
 
 /** A contract that came back into force, with the move since its level was used last. */
@@ -116,10 +117,11 @@ export interface ReturnedContract {
  */
 export function returnedIn(
   { catalog, maxCarryDays, seriesOf }: Market,
-  composite: IndexSeries | null,
+  composite: Pick<IndexSeries, "chained" | "began"> | undefined,
 ): ReturnedContract[] {
-  if (composite === null || composite.began === null) return [];
-  const { began, last, used } = composite;
+  const { chained = null, began = null } = composite ?? {};
+  if (chained === null || began === null) return [];
+  const { last, used } = chained;
   return catalog.flatMap((contract) => {
     const { id } = contract;
     const [from, to] = [began.used.get(id), used.get(id)];
@@ -141,9 +143,9 @@ export const withRenamedUse = (
     used: new Map([...state.used].map(([id, level]) => [idOf(id), level])),
   });
   return new Map(
-    [...series].map(([id, each]) => [
+    [...series].map(([id, { chained, began, ...others }]) => [
       id,
-      { ...renamed(each), began: each.began && renamed(each.began) },
+      { ...others, chained: chained && renamed(chained), began: began && renamed(began) },
     ]),
   );
 };

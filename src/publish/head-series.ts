@@ -82,5 +82,5 @@ function withoutStates(
     }),
   );
   const state = { last, close: closes.at(-1) as number, used };
-  return { ...state, base, closes, began: state, restatements: [] };
+  return { chained: { ...state, base, closes }, began: state, restatements: [] };
 }

@@ -84,7 +84,7 @@ export async function release(
         new_usd: item.newUsd,
       })),
     });
-  const returned = returnedIn(content.market, content.series.get(COMPOSITE) ?? null);
+  const returned = returnedIn(content.market, content.series.get(COMPOSITE));
   const result = { snapshot: name, board: boardOf(content), unmovedSince, returned };
   if (dryRun) {
     await store.mayWrite();

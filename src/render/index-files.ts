@@ -1,6 +1,6 @@
 /** `/index`, `/indices` and `/indices/{id}` of a tier, as JSON, and all series as CSV. */
 import { exactly, jsonText } from "../lib/json.ts";
-import { CHAINED_METHOD, chainedCloses } from "../market/chained.ts";
+import { CHAINED_METHOD, chainedCloses, type ChainedSeries } from "../market/chained.ts";
 import {
   equalWeighted,
   INDEX_BASE_LEVEL,
@@ -20,8 +20,8 @@ import { usedFields } from "../snapshot/series-states.ts";
 import type * as schemas from "./payload-schemas.ts";
 
 /** An index with its series up to the head, which is the same for all tiers. */
-export interface IndexWithSeries extends MarketIndex {
-  readonly series: IndexSeries | null;
+export interface IndexWithSeries extends MarketIndex, Pick<IndexSeries, "began" | "restatements"> {
+  readonly series: ChainedSeries | null;
 }
 
 /** An index as the tier of `view` sees it. */
@@ -33,7 +33,10 @@ export interface PricedIndex extends IndexWithSeries {
 
 /** The indices of the market's catalog, with their series up to the head. */
 export const indicesWithSeries = (market: Market, series: SeriesByIndex): IndexWithSeries[] =>
-  indicesOf(market.catalog).map((index) => ({ ...index, series: series.get(index.id) ?? null }));
+  indicesOf(market.catalog).map((index) => {
+    const { chained = null, began = null, restatements = [] } = series.get(index.id) ?? {};
+    return { ...index, series: chained, began, restatements };
+  });
 
 /** Prices the indices for the view's session, in the order given. */
 export function priceIndices(
@@ -83,7 +86,7 @@ export function indicesBody(envelope: Envelope, indices: readonly PricedIndex[])
 /** `/indices/{id}`: the fields of `/index`, and the series. */
 export function indexBody(
   envelope: Envelope,
-  { id, result, excluded, view, series }: PricedIndex,
+  { id, result, excluded, view, series, restatements }: PricedIndex,
 ): string {
   const closes = chainedCloses(view, series);
   const hasBegun = series !== null && closes.length > 0;
@@ -92,7 +95,7 @@ export function indexBody(
     series: {
       method: CHAINED_METHOD,
       base: hasBegun ? { date: dateText(series.base), level: INDEX_BASE_LEVEL } : null,
-      restatements: [...(series?.restatements ?? [])],
+      restatements: [...restatements],
       // Levels of the head, which a tier behind it does not see.
       ...(view.tier.delaySessions === 0 && { last_used: usedFields(series?.used ?? []) }),
       history: closes.map(({ date, close }) => ({ date: dateText(date), close: exactly(close) })),

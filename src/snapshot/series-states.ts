@@ -1,7 +1,8 @@
 /**
  * `states.json`: of each index's series, the state that the snapshot began from and the one that it ended
  * with. A revision of the session begins from the first, a later session from the second. The closes are in
- * `indices.csv` of the fullest tier, except those of an index without contracts, which no tier has.
+ * `indices.csv` of the fullest tier, except those of an index without contracts, which no tier has. A series
+ * that a restatement left without closes has no base and no state.
  */
 import { z } from "zod";
 import { DamageError } from "../lib/errors.ts";
@@ -38,11 +39,11 @@ const state = z.object({
 const fileSchema = z.array(
   z.object({
     id: z.string(),
-    base: day,
+    base: day.nullable(),
     restatements: z.array(z.object({ publication: z.int().positive(), reason: z.string() })),
     began: state.nullable(),
-    ended: state,
-    /** Up to the date of `ended`; null: `indices.csv` has them. */
+    ended: state.nullable(),
+    /** Up to the date of `ended`; null: `indices.csv` has them, if there are some. */
     closes: z.array(close).nullable(),
   }),
 );
@@ -92,13 +93,13 @@ export function parseCloses(bytes: Buffer, where: string): ReadonlyMap<string, C
 /** The text of the file. `isListed` says whether the catalog has contracts of the index. */
 export const renderStates = (series: SeriesByIndex, isListed: (id: string) => boolean): string =>
   jsonText(
-    Array.from(series, ([id, each]) => ({
+    Array.from(series, ([id, { chained, began, restatements }]) => ({
       id,
-      base: dateText(each.base),
-      restatements: each.restatements,
-      began: each.began && stateFields(each.began),
-      ended: stateFields(each),
-      closes: isListed(id) ? null : Array.from(each.closes, decimalOf),
+      base: chained && dateText(chained.base),
+      restatements,
+      began: began && stateFields(began),
+      ended: chained && stateFields(chained),
+      closes: isListed(id) ? null : Array.from(chained?.closes ?? [], decimalOf),
     })),
   );
 
@@ -115,11 +116,14 @@ export function parseStates(
     const items = fileSchema.parse(JSON.parse(bytes.toString("utf8")));
     return new Map(
       items.map(({ id, base, restatements, began, ended, closes }): [string, IndexSeries] => {
-        const end = stateIn(ended);
-        const own = closes === null ? listed.get(id) : { last: end.last, closes };
-        if (own?.last !== end.last) throw new Error(`The last close of ${id} is of another day`);
-        const series = { ...end, base, closes: Float64Array.from(own.closes) };
-        return [id, { ...series, began: began && stateIn(began), restatements }];
+        const end = ended && stateIn(ended);
+        const own = closes === null || end === null ? listed.get(id) : { last: end.last, closes };
+        if (own?.last !== end?.last) throw new Error(`The last close of ${id} is of another day`);
+        if (end === null || own === undefined || base === null) {
+          return [id, { chained: null, began: null, restatements }];
+        }
+        const chained = { ...end, base, closes: Float64Array.from(own.closes) };
+        return [id, { chained, began: began && stateIn(began), restatements }];
       }),
     );
   } catch (cause) {

@@ -72,7 +72,10 @@ function rawOf({ catalog, maxCarryDays, seriesOf }: Market): RawMarket {
 }
 
 const closesOf = (market: Market, index: MarketIndex, head: Session): IndexClose[] =>
-  chainedCloses(tierView(market, TIERS.pro, head), freshSeries(market, head).get(index.id) ?? null);
+  chainedCloses(
+    tierView(market, TIERS.pro, head),
+    freshSeries(market, head).get(index.id)?.chained ?? null,
+  );
 
 const compositeOf = ({ catalog }: Market): MarketIndex => indicesOf(catalog)[0] as MarketIndex;
 

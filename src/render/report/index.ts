@@ -2,7 +2,7 @@
 import { jsonText } from "../../lib/json.ts";
 import { counted } from "../../lib/text.ts";
 import { INDEX_BASE_LEVEL } from "../../market/composite.ts";
-import { chainedCloses } from "../../market/chained.ts";
+import { chainedCloses, type ChainedSeries, type SeriesState } from "../../market/chained.ts";
 import { returnedIn, type ReturnedContract } from "../../market/published-series.ts";
 import { dateText } from "../../market/session.ts";
 import type { Market } from "../../market/view.ts";
@@ -31,15 +31,10 @@ export const indicesSection = (market: Market, indices: readonly PricedIndex[]):
 
 /** What the run did to the series. */
 function seriesNotes(market: Market, [composite, ...others]: readonly PricedIndex[]): string {
-  const series = composite?.series ?? null;
-  if (series === null) return "\n<p>The series has no close yet.</p>";
-  const { began, last, restatements } = series;
-  const added = last - (began?.last ?? last);
-  const isNew = others.filter((index) => index.series !== null && index.series.began === null);
+  const { series, began, restatements } = composite as PricedIndex;
+  const isNew = others.filter((index) => index.series !== null && index.began === null);
   const notes = [
-    began === null
-      ? `The series are new, and go up to ${dateHtml(last)}.`
-      : `The series go on from the closes of ${dateHtml(began.last)}: ${counted(added, "day")} added.`,
+    extentNote(series, began),
     ...(began === null || isNew.length === 0
       ? []
       : [`New indices: ${isNew.map(({ name }) => foreign(name)).join(", ")}.`]),
@@ -48,7 +43,7 @@ function seriesNotes(market: Market, [composite, ...others]: readonly PricedInde
         `Publication ${publication} calculated all closes again: ${foreign(reason)}`,
     ),
   ];
-  const returned = returnedIn(market, series);
+  const returned = returnedIn(market, { chained: series, began });
   const table = scrolling("Returned contracts", tableHtml("", RETURNED, returned));
   return (
     notes.map((note) => `\n<p>${note}</p>`).join("") +
@@ -56,6 +51,13 @@ function seriesNotes(market: Market, [composite, ...others]: readonly PricedInde
       ? ""
       : `\n<h3>Returned with their move</h3>\n<p>These were over their carry limit, and bring the move since then.</p>\n${table}`)
   );
+}
+
+function extentNote(series: ChainedSeries | null, began: SeriesState | null): string {
+  if (series === null) return "The series has no close.";
+  if (began === null) return `The series are new, and go up to ${dateHtml(series.last)}.`;
+  const added = counted(series.last - began.last, "day");
+  return `The series go on from the closes of ${dateHtml(began.last)}: ${added} added.`;
 }
 
 const RETURNED: readonly TableColumn<ReturnedContract>[] = [
