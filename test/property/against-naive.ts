@@ -12,7 +12,7 @@ import {
   type NaiveRecord,
 } from "./naive-market.ts";
 import { naiveHistory, naiveLevels } from "./naive-history.ts";
-import { naiveIndices, SCALE, type NaivePoint } from "./naive-indices.ts";
+import { naiveIndices, SCALE, type NaivePoint, type NaiveSegmentIndex } from "./naive-indices.ts";
 import type { RawMarket, RawTier } from "./naive-levels.ts";
 import { naiveBasketFile } from "./naive-quantities.ts";
 import { ATTRIBUTION, PublishedFiles, withoutEntries } from "./published.ts";
@@ -76,13 +76,14 @@ export async function expectNaive(
       const kind = { name: "composite", weighting: "equal" };
       expectSame(index, { ...envelope, ...kind, ...expected.index });
       expectSumsUp(expected.index);
-      await expectIndices(files, raw, sessionUtc, tier, envelope);
+      const indices = naiveIndices(raw, sessionUtc, tier);
+      await expectIndices(files, indices, tier, envelope);
       expect(await files.csv(`${tier}/export.csv`)).toEqual(csvRows(records, expected));
       expect(await files.csv(`${tier}/history.csv`)).toEqual(naiveHistory(raw, sessionUtc, tier));
       // Since when a row has been known is compared in known-when.test.ts.
       const levels = withoutEntries(await files.csv(`${tier}/levels.csv`));
       expect(levels).toEqual(naiveLevels(raw, sessionUtc, tier));
-      await expectSparklines(files, raw, sessionUtc, tier, envelope, records);
+      await expectSparklines(files, raw, sessionUtc, tier, envelope, records, indices);
       if (tier === "pro") {
         const rows = await files.parquet("pro/history.parquet");
         expect(rows).toEqual(naiveHistory(raw, sessionUtc, tier));
@@ -113,6 +114,7 @@ async function expectSparklines(
   tier: RawTier,
   envelope: Readonly<Record<string, unknown>>,
   records: readonly { readonly id: string }[],
+  series: readonly NaiveSegmentIndex[],
 ): Promise<void> {
   const rows = naiveHistory(raw, sessionUtc, tier);
   const today = Date.parse(String(envelope["session_utc"]).slice(0, 10));
@@ -133,9 +135,9 @@ async function expectSparklines(
     sparklines: lines.map(({ line }) => line),
     days: lines.flatMap(({ days }) => days),
   });
-  const expected = naiveIndices(raw, sessionUtc, tier).map(async ({ id }) => {
-    const { series } = await files.json(`${tier}/indices/${id}.json`);
-    const history = (series as { history: FoundPoint[] }).history;
+  const expected = series.map(async ({ id }) => {
+    const index = await files.json(`${tier}/indices/${id}.json`);
+    const { history } = index["series"] as { history: FoundPoint[] };
     const closes = history.slice(id === "composite" ? -366 : -90).map(({ close }) => close);
     return { id, closes };
   });
@@ -145,12 +147,10 @@ async function expectSparklines(
 /** Compares the list of indices, and each with its series. */
 async function expectIndices(
   files: PublishedFiles,
-  raw: RawMarket,
-  sessionUtc: string,
+  expected: readonly NaiveSegmentIndex[],
   tier: RawTier,
   envelope: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  const expected = naiveIndices(raw, sessionUtc, tier);
   const paths = expected.map(({ id }) => `${tier}/indices/${id}.json`);
   expect(files.under(`${tier}/indices/`).sort()).toEqual(paths.sort());
   const items: unknown[] = [];

@@ -57,6 +57,8 @@ export function naiveSeries(raw: RawMarket, at: number): NaivePoint[] {
   const start = Date.parse(iso(firsts.reduce((a, b) => Math.min(a, b))).slice(0, 10)) + DAY / 2;
 
   const points: NaivePoint[] = [];
+  /** Of each contract, how many levels are given by the noon. */
+  const counts = contracts.map(() => 0);
   /** Of each contract, how many levels were given when one was used last; 0: none is kept. */
   const used = contracts.map(() => 0);
   for (let noon = start; noon <= at; noon += DAY) {
@@ -65,7 +67,9 @@ export function naiveSeries(raw: RawMarket, at: number): NaivePoint[] {
     let count = 0;
     let isAnyInForce = false;
     for (const [place, { contract, levels, limit }] of contracts.entries()) {
-      const given = levels.filter((level) => level.at <= noon).length;
+      let given = counts[place] as number;
+      while ((levels[given]?.at ?? Infinity) <= noon) given += 1;
+      counts[place] = given;
       const level = levels[given - 1];
       const isDelisted = contract.delisted_on !== null && date >= contract.delisted_on;
       const isBroken = levels.slice(used[place], given).some(({ row }) => row.break !== null);
