@@ -8,6 +8,7 @@ import { PROBLEMS, type ProblemCode } from "../api/problems.ts";
 import { DATA_ROUTES } from "../api/routes.ts";
 import { problem } from "../api/answer-schemas.ts";
 import { UNCOUNTED_ROUTES } from "../api/uncounted-routes.ts";
+import { opened, type JsonSchema } from "./open-schemas.ts";
 import { EXAMPLES, RECORDED_FROM, runnable, type Example } from "./recorded-answers.ts";
 
 export type Json = { readonly [name: string]: unknown };
@@ -61,12 +62,17 @@ export const headerRefs = (names: readonly HeaderName[]): Json =>
   );
 
 /** JSON Schema 2020-12, which OpenAPI 3.1 is based on. */
-export function componentSchemas(): Json {
+export function componentSchemas(): Readonly<Record<string, JsonSchema>> {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(SCHEMAS)) registry.add(schema, { id });
-  const { schemas } = z.toJSONSchema(registry, { uri: (id) => `#/components/schemas/${id}` });
+  const uri = (id: string): string => `#/components/schemas/${id}`;
+  // Those of output forbid fields that they do not name.
+  const { schemas } = z.toJSONSchema(registry, { uri, io: "input" });
   return Object.fromEntries(
-    Object.entries(schemas).map(([id, { $schema: _schema, $id: _id, ...schema }]) => [id, schema]),
+    Object.entries(schemas).map(([id, { $schema: _schema, $id: _id, ...schema }]) => [
+      id,
+      opened(schema as JsonSchema),
+    ]),
   );
 }
 

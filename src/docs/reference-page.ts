@@ -10,6 +10,7 @@ import { counted, escaped } from "../site/text.js";
 import { componentSchemas, recordedAt } from "./openapi-components.ts";
 import { aboutOf, documented, problemsOf } from "./openapi-operations.ts";
 import { TAGS } from "./openapi.ts";
+import type { JsonSchema } from "./open-schemas.ts";
 import { readable, RECORDED_FROM, runnable, toWhom } from "./recorded-answers.ts";
 import { sourceText } from "./source-texts.ts";
 
@@ -63,28 +64,13 @@ ${requestHtml(route)}
 const list = (title: string, definitions: readonly string[]): string =>
   definitions.length === 0 ? "" : `<h4>${title}</h4>\n<dl>\n${definitions.join("\n")}\n</dl>`;
 
-const definition = (name: string, schema: Schema, html: string): string =>
+const definition = (name: string, schema: JsonSchema, html: string): string =>
   `<div><dt><code>${name}</code> ${formOf(schema)}</dt><dd>${html}</dd></div>`;
 
-/** A JSON Schema, as far as zod writes it for answers. */
-type Schema = Partial<
-  Readonly<
-    Record<"$ref" | "format" | "description", string> & Record<"minimum" | "maximum", number>
-  > & {
-    readonly type: string | readonly string[];
-    readonly enum: readonly string[];
-    readonly const: string | number;
-    readonly default: number;
-    readonly items: Schema;
-    readonly anyOf: readonly Schema[];
-    readonly properties: Readonly<Record<string, Schema>>;
-  }
->;
-
-const SCHEMAS = componentSchemas() as Readonly<Record<string, Schema>>;
+const SCHEMAS = componentSchemas();
 
 /** The fields of an object; those of objects in it stand below the field that holds them. */
-const fieldsOf = ({ properties = {} }: Schema = {}): string[] =>
+const fieldsOf = ({ properties = {} }: JsonSchema = {}): string[] =>
   Object.entries(properties).map(([name, field]) => {
     const inner = fieldsOf(innerOf(field));
     const below =
@@ -95,19 +81,20 @@ const fieldsOf = ({ properties = {} }: Schema = {}): string[] =>
   });
 
 /** The schema of the objects that a field holds, directly or in a list. */
-function innerOf({ $ref = "", items, anyOf = [], ...field }: Schema): Schema | undefined {
+function innerOf({ $ref = "", items, anyOf = [], ...field }: JsonSchema): JsonSchema | undefined {
   if (items !== undefined) return innerOf(items);
   return SCHEMAS[$ref.replace(/.*\//, "")] ?? anyOf.find(({ properties }) => properties) ?? field;
 }
 
 /** The form of a value in words: `integer, 1 to 2000`. */
-function formOf({ type = "object", format, items, anyOf, ...schema }: Schema): string {
+function formOf({ type = "object", format, items, anyOf, ...schema }: JsonSchema): string {
   if (anyOf !== undefined) return anyOf.map(formOf).join(" or ");
   if (items !== undefined) return `list, each: ${formOf(items)}`;
-  const { minimum, maximum = Infinity, default: usual } = schema;
-  const values = schema.enum ?? [schema.const ?? format ?? type].flat();
+  const { minimum, maximum = Infinity, default: usual, examples = [] } = schema;
+  const forms = [schema.const ?? format ?? type].flat().join(" or ");
+  const values = examples.length === 0 ? "" : `: ${examples.join(" or ")}`;
   const range = maximum < Number.MAX_SAFE_INTEGER ? `, ${minimum} to ${maximum}` : "";
-  return values.join(" or ") + range + (usual === undefined ? "" : `, by default ${usual}`);
+  return forms + values + range + (usual === undefined ? "" : `, by default ${usual}`);
 }
 
 const errorsHtml = (route: Route): string => {

@@ -9,7 +9,7 @@
 import type { Horizon } from "../market/change.ts";
 import { PRICE_TYPES, type Board } from "../market/contract.ts";
 import { formatMicros, type Micros } from "../market/decimal.ts";
-import { dateOf } from "../market/series.ts";
+import { BOARD_BASES, dateOf } from "../market/series.ts";
 import { dateText, sessionUtc, SESSIONS_PER_DAY } from "../market/session.ts";
 import { basisOf, type BoardRecord } from "../market/view.ts";
 
@@ -30,6 +30,10 @@ export interface BoardColumn {
   readonly kind: ColumnKind;
   /** Whether `value` may be null. */
   readonly nullable?: true;
+  /** The version of the API that brought it; by default the first. */
+  readonly since?: string;
+  /** All texts that this version gives, if there are few. */
+  readonly values?: readonly string[];
   /** Digits after the point shown in the workbook; 0: the numbers are whole. */
   readonly shownDecimals?: number;
   /** Unit and meaning, for people. */
@@ -178,6 +182,7 @@ export const COLUMNS: readonly BoardColumn[] = [
     name: "price_type",
     kind: "text",
     nullable: true,
+    values: PRICE_TYPES,
     meaning: `What kind of price it is: ${PRICE_TYPES.join(", ")}; empty where the publisher does not say.`,
     value: ({ contract }) => contract.priceType,
   },
@@ -211,6 +216,7 @@ export const COLUMNS: readonly BoardColumn[] = [
     name: "basis",
     follows: "ai_exposure_pct",
     kind: "text",
+    values: BOARD_BASES,
     meaning:
       "reported, assessed or estimated by the source; carried: none for this session, the last level stands.",
     value: basisOf,

@@ -20,6 +20,8 @@ export type Body<S extends z.ZodType> = Written<z.infer<S>>;
 const instant = z.iso.datetime({ precision: 3 });
 const date = z.iso.date();
 const count = z.int().nonnegative();
+/** A field that publications from before this version of the API lack: no reader may require it. */
+const added = <S extends z.ZodType>(since: string, field: S): S => field.meta({ since });
 const percent = (what: string) => z.number().nullable().describe(`${what}, percent; null: none.`);
 
 /** The fields at the start of every payload. */
@@ -74,7 +76,7 @@ export const corrections = z.object({
 const lastFields: object = {
   ...columnFields,
   basis: z
-    .string()
+    .enum([...BOARD_BASES, "discontinued"])
     .describe(
       "As on a board, or discontinued: the contract is off the boards, and this is its last level, without changes.",
     ),
@@ -113,8 +115,9 @@ export const sparklines = z.object({
     .describe(
       `The last ${SPARKLINE_CLOSES} daily closes of each contract on the boards, ascending, in the order of the boards.`,
     ),
-  days: z
-    .array(
+  days: added(
+    "1.0.0",
+    z.array(
       z.object({
         id: z.string(),
         days_ago: z
@@ -124,13 +127,14 @@ export const sparklines = z.object({
           .array(count)
           .describe("Places, from 0, of closes that do not compare with the one before."),
       }),
-    )
-    .describe("Of the contracts that have breaks, or lack a close of one of the last days."),
-  indices: z
-    .array(z.object({ id: z.string(), closes: z.array(z.number().nonnegative()) }))
-    .describe(
-      `The last ${SPARKLINE_CLOSES} closes of each index, of the composite ${COMPOSITE_CLOSES}: one a UTC day, the last of series_date in /indices. None with ids or segment.`,
     ),
+  ).describe("Of the contracts that have breaks, or lack a close of one of the last days."),
+  indices: added(
+    "1.0.0",
+    z.array(z.object({ id: z.string(), closes: z.array(z.number().nonnegative()) })),
+  ).describe(
+    `The last ${SPARKLINE_CLOSES} closes of each index, of the composite ${COMPOSITE_CLOSES}: one a UTC day, the last of series_date in /indices. None with ids or segment.`,
+  ),
 });
 
 const WITHOUT_BASE = "Null only in a basket of quantities: a part of it has no base.";
@@ -233,18 +237,19 @@ export const indexWithSeries = z.object({
   name: z.string().describe("The id of the index."),
   series: z
     .object({
-      method: z.literal(CHAINED_METHOD),
+      method: z.enum([CHAINED_METHOD]),
       base: z
         .object({ date, level: z.literal(INDEX_BASE_LEVEL) })
         .nullable()
         .describe(
           "The first day with a contract in force at 12:00 UTC; null: there is none so far.",
         ),
-      restatements: z
-        .array(z.object({ publication: count.positive(), reason: z.string() }))
-        .describe(
-          "The publications that calculated all closes again from the base date, oldest first, and why.",
-        ),
+      restatements: added(
+        "1.0.0",
+        z.array(z.object({ publication: count.positive(), reason: z.string() })),
+      ).describe(
+        "The publications that calculated all closes again from the base date, oldest first, and why.",
+      ),
       last_used: z
         .array(z.object({ id: z.string(), session_utc: instant, usd: z.number().positive() }))
         .optional()
@@ -260,11 +265,12 @@ export const indexWithSeries = z.object({
 
 function valueOf(column: BoardColumn): z.ZodType {
   const plain = {
-    text: z.string(),
+    text: column.values === undefined ? z.string() : z.enum(column.values),
     url: z.url({ protocol: /^https?$/ }),
     decimal: column.shownDecimals === 0 ? z.int() : z.number(),
     date,
     instant,
   }[column.kind];
-  return (column.nullable === true ? plain.nullable() : plain).describe(column.meaning);
+  const value = (column.nullable === true ? plain.nullable() : plain).describe(column.meaning);
+  return column.since === undefined ? value : added(column.since, value);
 }

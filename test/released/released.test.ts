@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PROGRAM } from "../../src/lib/version.ts";
+import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { parseVerifyKeys } from "../../src/snapshot/signing-key.ts";
 import type { Subject } from "../../src/state/driver.ts";
 import { openGatekeeper } from "../../src/state/open.ts";
@@ -16,6 +17,7 @@ import { inProcess } from "../cli/run.ts";
 import { PythonClient } from "../guide/python-client.ts";
 import { programUnder, run } from "../guide/programs.ts";
 import { startTestProxy, TestClock, type TestProxy } from "../http/fixture.ts";
+import { validateAnswer } from "../http/recorder.ts";
 import { testWith } from "../http/needed-tools.ts";
 import { TIERS, type TierName } from "../../src/market/tier.ts";
 import { answerTo, ASKED_AT, FILES, freeze, releases, type Answer } from "./frozen-release.ts";
@@ -97,6 +99,23 @@ describe.each([...frozen, "this version"])("%s", (version) => {
     gives(proxy, () => true));
 
   test("gzip-coded as well", () => gives(proxy, ({ status }) => status === 200, "gzip"));
+
+  test("every answer in JSON is what the document of this version says", async () => {
+    let valid = 0;
+    for (const { tier, path: address, status, sha256, json: computed } of answers) {
+      if (status !== 200) continue;
+      const { json, raw, headers } = await proxy.get(
+        address,
+        tier === "free" ? {} : { key: proxy[tier] },
+      );
+      if (headers["content-type"] !== "application/json") continue;
+      // The bytes that were recorded, or what was computed then.
+      if (sha256 !== undefined) expect([address, sha256Hex(raw)]).toEqual([address, sha256]);
+      validateAnswer(address, computed ?? json);
+      valid += 1;
+    }
+    expect(valid).toBeGreaterThan(50);
+  });
 
   test("check proves its answers, live and old", async () => {
     const proven: [TierName, string][] = [
