@@ -1,24 +1,82 @@
 /** The parameters of data routes: what their names mean. query.ts reads the query. */
 import { tiersWhere } from "../market/tier.ts";
 
+/** The most items of a list, and the most segments. */
+export const MAX_ITEMS = 100;
+export const MAX_SEGMENTS = 20;
+
+/** JSON Schema of one value. */
+interface ValueSchema {
+  readonly type: "integer" | "number" | "string";
+  readonly format?: string;
+  readonly pattern?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly default?: number;
+}
+
+/** A list stands in the query as items with commas between them. */
+interface ListSchema {
+  readonly type: "array";
+  readonly items: ValueSchema;
+  readonly minItems: number;
+  readonly maxItems: number;
+}
+
+type Value = string | number;
+
 export interface Parameter {
   readonly name: string;
   readonly description: string;
-  /** JSON Schema. */
-  readonly schema: { readonly type: "integer" | "string"; readonly [keyword: string]: unknown };
+  readonly schema: ValueSchema | ListSchema;
+  /** Contracts are those of the recorded answers; documents name contracts of the served market instead. */
+  readonly example: Value | readonly Value[];
 }
+
+const listOf = (items: ValueSchema, maxItems: number): ListSchema => ({
+  type: "array",
+  items,
+  minItems: 1,
+  maxItems,
+});
+
+const CONTRACT_ID_SCHEMA = { type: "string", pattern: "^[a-z0-9]+(-[a-z0-9]+)*$" } as const;
+/** An id, or a name as people see it. */
+const INDEX_ID_SCHEMA = { type: "string", pattern: "^[^,]+$" } as const;
+/** A weight, or a quantity. */
+const AMOUNT_SCHEMA = { type: "number", format: "double", exclusiveMinimum: 0 } as const;
+
+/** The ids in paths. */
+export const CONTRACT_ID: Parameter = {
+  name: "id",
+  description: "The contract's id.",
+  schema: CONTRACT_ID_SCHEMA,
+  example: "ddr5-16gb",
+};
+export const INDEX_ID: Parameter = {
+  name: "id",
+  description: "The index's id.",
+  schema: INDEX_ID_SCHEMA,
+  example: "composite",
+};
 
 const WITH_HISTORY = tiersWhere(({ history }) => history !== null, "and");
 /** `publication`. */
 export const PUBLICATION: Parameter = {
   name: "publication",
   description: `The data as entry N of the log published it (${WITH_HISTORY}, to the depth of their history): the same bytes as then. Not together with as_of.`,
-  schema: { type: "integer", minimum: 1 },
+  schema: { type: "integer", format: "int64", minimum: 1 },
+  example: 2,
 };
 const AS_OF: Parameter = {
   name: "as_of",
   description: `The data as published at this instant (${WITH_HISTORY}, to the depth of their history): ISO 8601 with Z or an offset, not in the future. A date means its end, UTC.`,
-  schema: { type: "string" },
+  schema: {
+    type: "string",
+    pattern: "^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d+)?)?(Z|[+-]\\d{2}:\\d{2}))?$",
+  },
+  example: "2026-11-21T00:05:00Z",
 };
 /** A vintage: data as it was published then. */
 export const VINTAGE: readonly Parameter[] = [PUBLICATION, AS_OF];
@@ -27,19 +85,22 @@ export const BASKET: readonly Parameter[] = [
   {
     name: "ids",
     description: `Contracts of a basket of one's own (${tiersWhere(({ baskets }) => baskets, "and")}): 1 to 100 ids, each once, separated by commas.`,
-    schema: { type: "string" },
+    schema: listOf(CONTRACT_ID_SCHEMA, MAX_ITEMS),
+    example: ["ddr5-16gb", "tlc-1tb"],
   },
   {
     name: "weights",
     description:
       "A weight above 0 for each of ids, in their order; up to 9 digits before and after the point. Without it all weigh the same.",
-    schema: { type: "string" },
+    schema: listOf(AMOUNT_SCHEMA, MAX_ITEMS),
+    example: [60, 40],
   },
   {
     name: "quantities",
     description:
       "Instead of weights, how much is bought of each of ids, in the contract's unit; same form. The answer also says what that costs.",
-    schema: { type: "string" },
+    schema: listOf(AMOUNT_SCHEMA, MAX_ITEMS),
+    example: [64, 2],
   },
 ];
 
@@ -47,36 +108,43 @@ const IDS: Parameter = {
   name: "ids",
   description:
     "Only these: 1 to 100 ids, each once, separated by commas. Lines stay in the file's order.",
-  schema: { type: "string" },
+  schema: listOf(CONTRACT_ID_SCHEMA, MAX_ITEMS),
+  example: ["ddr5-16gb", "tlc-1tb"],
 };
 const SEGMENT: Parameter = {
   name: "segment",
   description:
     "Only contracts of these segments: 1 to 20 ids of segments' indices, each once, separated by commas. Not together with ids.",
-  schema: { type: "string" },
+  schema: listOf(INDEX_ID_SCHEMA, MAX_SEGMENTS),
+  example: ["dram"],
 };
 const AFTER: Parameter = {
   name: "after",
   description:
     "Only corrections whose corrected_in was first published by an entry of the log after N.",
-  schema: { type: "integer", minimum: 0 },
+  schema: { type: "integer", format: "int64", minimum: 0 },
+  example: 1,
 };
 
 /** Which contracts. */
 export const CONTRACTS: readonly Parameter[] = [IDS, SEGMENT];
 /** Which indices. */
-export const INDICES: readonly Parameter[] = [IDS];
+export const INDICES: readonly Parameter[] = [
+  { ...IDS, schema: listOf(INDEX_ID_SCHEMA, MAX_ITEMS), example: ["composite"] },
+];
 /** Between which dates. */
 export const PERIOD: readonly Parameter[] = [
   {
     name: "from",
     description: "Only dates from this one on, such as 2026-11-01.",
     schema: { type: "string", format: "date" },
+    example: "2026-11-01",
   },
   {
     name: "to",
     description: "Only dates up to this one, included.",
     schema: { type: "string", format: "date" },
+    example: "2026-11-21",
   },
 ];
 /** Which dates. */
@@ -85,7 +153,8 @@ export const DATES: readonly Parameter[] = [
   {
     name: "last",
     description: "The last so many entries of each contract or index, after from and to.",
-    schema: { type: "integer", minimum: 1, maximum: 2000 },
+    schema: { type: "integer", format: "int32", minimum: 1, maximum: 2000 },
+    example: 30,
   },
 ];
 /** Which corrections. */

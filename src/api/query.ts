@@ -1,6 +1,6 @@
 /** Query parameters: reads them, detects keys in them and reports their faults. */
 import { KEY_PREFIX, LINK_PREFIX } from "../state/api-keys.ts";
-import type { Parameter } from "./parameters.ts";
+import { MAX_ITEMS, type Parameter } from "./parameters.ts";
 import { deny, type Denial, type ParameterFault, type ProblemCode } from "./problems.ts";
 
 /** Decoded names and values in the order sent. */
@@ -86,9 +86,6 @@ export function nameFaults(query: Query, known: readonly string[]): Fault[] {
   }
   return faults;
 }
-
-/** The most ids that a parameter takes. */
-export const MAX_ITEMS = 100;
 
 /**
  * The items of a list, separated by commas, and as faults those that are empty or were there before. Null:

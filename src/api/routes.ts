@@ -36,8 +36,8 @@ export interface Route {
   readonly path: string;
   /** Whether a key may be sent; what is the same for everybody reads none. */
   readonly isKeyed: boolean;
-  /** What the id in the path names. */
-  readonly id?: string;
+  /** The id in the path. */
+  readonly id?: Parameter;
   readonly parameters?: readonly Parameter[];
   /** The parameters by which lines of its file are selected. */
   readonly selectedBy?: readonly Parameter[];
@@ -122,7 +122,7 @@ export const DATA_ROUTES = {
   contract: {
     ...DATA,
     path: `${API}/prices/{id}`,
-    id: "The contract's id.",
+    id: parameter.CONTRACT_ID,
     planRow: "history",
     operationId: "getContract",
     summary: "A contract with its history",
@@ -158,7 +158,7 @@ export const DATA_ROUTES = {
   indexOf: {
     ...DATA,
     path: `${API}/indices/{id}`,
-    id: "The index's id.",
+    id: parameter.INDEX_ID,
     planRow: "indices",
     operationId: "getIndexWithSeries",
     summary: "The composite or the index of a segment, with its continuous series",

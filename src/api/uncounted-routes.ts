@@ -29,12 +29,20 @@ export const UNCOUNTED_ROUTES = {
       {
         name: "after",
         description: "Entries with higher numbers, from the lowest on. Without it the newest ones.",
-        schema: { type: "integer", minimum: 0, maximum: AFTER_MAX },
+        schema: { type: "integer", format: "int64", minimum: 0, maximum: AFTER_MAX },
+        example: 1,
       },
       {
         name: "limit",
         description: "How many entries at most.",
-        schema: { type: "integer", minimum: 1, maximum: LIMIT_MAX, default: LIMIT_DEFAULT },
+        schema: {
+          type: "integer",
+          format: "int32",
+          minimum: 1,
+          maximum: LIMIT_MAX,
+          default: LIMIT_DEFAULT,
+        },
+        example: LIMIT_DEFAULT,
       },
     ],
     operationId: "getPublications",
@@ -48,7 +56,12 @@ export const UNCOUNTED_ROUTES = {
   },
   entry: {
     ...PUBLIC,
-    id: "The entry's number.",
+    id: {
+      name: "id",
+      description: "The entry's number.",
+      schema: { type: "string", pattern: "^[1-9][0-9]*$" },
+      example: "1",
+    },
     fields: ["etag", "unencoded-digest"],
     refusals: ["no_session", "not_published"],
     path: "/log/{id}",

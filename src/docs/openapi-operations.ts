@@ -9,6 +9,7 @@ import {
   type DataRoute,
   type Route,
 } from "../api/routes.ts";
+import type { Parameter } from "../api/parameters.ts";
 import { UNCOUNTED_ROUTES } from "../api/uncounted-routes.ts";
 import {
   examplesAt,
@@ -18,6 +19,7 @@ import {
   type HeaderName,
   type Json,
 } from "./openapi-components.ts";
+import { runnable } from "./recorded-answers.ts";
 
 /** Refusals that any route can give. */
 const ANY_PROBLEMS: readonly ProblemCode[] = [
@@ -92,12 +94,20 @@ export function aboutOf(route: Route): string | undefined {
   return [tiers, route.description ?? []].flat().join(" ");
 }
 
-const ID: Json = { name: "id", in: "path", required: true, schema: { type: "string" } };
-
 const parametersFor = (route: Route): Json[] => [
-  ...(route.id === undefined ? [] : [{ ...ID, description: route.id }]),
-  ...takenBy(route).map(({ name, ...about }) => ({ name, in: "query", ...about })),
+  ...(route.id === undefined ? [] : [parameterIn("path", route.id)]),
+  ...takenBy(route).map((parameter) => parameterIn("query", parameter)),
 ];
+
+function parameterIn(place: "path" | "query", { example, ...about }: Parameter): Json {
+  return {
+    ...about,
+    in: place,
+    ...(place === "path" && { required: true }),
+    ...(about.schema.type === "array" && { style: "form", explode: false }),
+    example: JSON.parse(runnable(JSON.stringify(example))),
+  };
+}
 
 function responses(route: Route): Json {
   const { path, answer, body, fields = [] } = route;

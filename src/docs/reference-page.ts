@@ -42,11 +42,9 @@ const sectionOf = (tag: Tag): string =>
 
 function operation(route: Route): string {
   const { operationId, summary, path, answer, id, body } = route;
-  const inPath =
-    id === undefined ? [] : [{ name: "id", description: id, schema: { type: "string" } }];
-  const taken = [...inPath, ...takenBy(route)].map(({ name, description, schema }) =>
-    definition(name, schema, escaped(description)),
-  );
+  const taken = [id ?? [], takenBy(route)]
+    .flat()
+    .map(({ name, description, schema }) => definition(name, schema, escaped(description)));
   return `<article id="${operationId}">
 <div>
 <h3><a href="#${operationId}">${escaped(summary)}</a></h3>

@@ -11,13 +11,12 @@ import { basketBody } from "../../render/basket-file.ts";
 import { sha256Hex } from "../../snapshot/digest.ts";
 import { JSON_TYPE } from "../../store/media-types.ts";
 import type { Found, Unmade } from "./answer.ts";
-import { BASKET } from "../../api/parameters.ts";
+import { BASKET, MAX_ITEMS } from "../../api/parameters.ts";
 import type { Denial } from "../../api/problems.ts";
 import {
   fault,
   faultsDenial,
   invalid,
-  MAX_ITEMS,
   namesAny,
   readItems,
   valueOf,

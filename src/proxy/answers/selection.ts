@@ -8,6 +8,7 @@ import { coded } from "../../snapshot/coded.ts";
 import type { Asked, Found, Reader, Unmade } from "./answer.ts";
 import { unknownFaults } from "./near-ids.ts";
 import { headerOf, selectedJson, selectedRecords, type Limits } from "./lines.ts";
+import { MAX_SEGMENTS } from "../../api/parameters.ts";
 import { deny, type Denial } from "../../api/problems.ts";
 import {
   fault,
@@ -29,7 +30,6 @@ import type { LogReader } from "../serve/log-reader.ts";
 import { DATA_ROUTES, type DataRoute } from "../../api/routes.ts";
 import { AFTER_MAX } from "../../api/uncounted-routes.ts";
 
-const MAX_SEGMENTS = 20;
 const MAX_LAST = 2_000;
 /** Less is sent plain: coding would take longer than sending. */
 const CODED_FROM_BYTES = 64 * 1024;
