@@ -22,6 +22,12 @@ import { namesAny, type Query } from "./query.ts";
 
 /** The start of all data paths. */
 export const API = "/api/public/v1";
+/**
+ * The version of the API, not of the program (https://semver.org): 1.1.0 adds endpoints, fields, optional parameters,
+ * error codes, header fields or values; 1.0.1 changes only words. What 2.0.0 would remove or change would stand
+ * below another path. CHANGELOG.md has a section for each.
+ */
+export const API_VERSION = "1.0.0";
 /** Links. They are no part of the OpenAPI document: whoever has one knows all that it takes. */
 export const LINK_PATH = "/l/{id}";
 

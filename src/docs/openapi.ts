@@ -6,6 +6,7 @@ import { PROGRAM } from "../lib/version.ts";
 import { slotOf } from "../proxy/document-slots.ts";
 import { componentExamples, componentSchemas, HEADERS, type Json } from "./openapi-components.ts";
 import { paths } from "./openapi-operations.ts";
+import { API_VERSION } from "../api/routes.ts";
 import { tierTable } from "../api/tier-words.ts";
 
 /** The groups of operations. */
@@ -22,10 +23,14 @@ export function openApiDocument(): Json {
     openapi: "3.1.0",
     info: {
       title: PROGRAM.name,
-      version: PROGRAM.version,
+      version: API_VERSION,
       summary: "Price levels of memory and semiconductor contracts, in sessions of 12 hours.",
       description: DESCRIPTION,
-      license: { name: "The terms that the member license of each payload names" },
+      contact: { name: "The publisher", [slotOf("contact-kind")]: slotOf("contact") },
+      license: {
+        name: "The terms that the member license of each payload names",
+        url: slotOf("terms"),
+      },
     },
     servers: [{ url: slotOf("server") }],
     security: [{}, { bearer: [] }, { apiKey: [] }, { basic: [] }],
