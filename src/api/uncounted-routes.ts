@@ -18,7 +18,11 @@ const PUBLIC = {
   tag: "Publications",
   fields: ["etag"],
 } as const;
-const SERVICE = { isKeyed: false, tag: "Service" } as const;
+const SERVICE = {
+  isKeyed: false,
+  description: "Not counted, and without a key.",
+  tag: "Service",
+} as const;
 
 /** The addresses of the interface that cost no call. */
 export const UNCOUNTED_ROUTES = {
@@ -194,7 +198,7 @@ export const PAGES = {
     link: "API",
     description: "Every endpoint of the HTTP API: parameters, fields, examples, errors.",
   },
-  changelog: { path: "/changelog", description: "What changed in each release." },
+  changelog: { path: "/changelog", description: "What changed in each version of the API." },
   /** What programs that collect pages ask for. */
   robots: { path: "/robots.txt" },
   sitemap: { path: "/sitemap.xml" },

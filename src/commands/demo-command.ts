@@ -33,6 +33,7 @@ export function demoCommand(): Command {
  * sessions that are published.
  */
 async function demo(options: ServeOptions): Promise<void> {
+  const { DEMO_PLANS } = await import("../demo/notice.ts");
   const { demoKeys } = await import("../demo/demo-keys.ts");
   const { publishDemo } = await import("../demo/publish-demo.ts");
   const { welcome } = await import("../demo/welcome.ts");
@@ -65,7 +66,7 @@ async function demo(options: ServeOptions): Promise<void> {
       }
     };
     await createState(options.state);
-    await serve(options, whileServing, ended);
+    await serve({ plans: DEMO_PLANS, ...options }, whileServing, ended);
   } catch (error) {
     if (stop.signal.aborted && error === stop.signal.reason) return;
     if (!(error instanceof DamageError)) throw error;

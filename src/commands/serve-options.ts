@@ -86,7 +86,10 @@ export const serveOptions = (): Option[] => [
     "connections open at once from one address (IPv6: one /64); further ones are closed; off with --trust-proxy above 0",
     connections,
   ).default(128),
-  setting("--plans <file>", "your own prices and support on the page /plans (JSON); off: none"),
+  setting(
+    "--plans <file>",
+    "your own prices, support, contact and terms, for /plans and /openapi.json (JSON); off: none",
+  ),
   setting(
     "--log-level <level>",
     "what to log on standard error: silent, error, warn or info",

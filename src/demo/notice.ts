@@ -1,3 +1,9 @@
+/** What the demonstration says of itself: its notice, and its plans. */
+import { fileURLToPath } from "node:url";
+
+/** Prices and places of the plans, as `--plans` reads them. The places are of a reserved domain. */
+export const DEMO_PLANS = fileURLToPath(new URL("./plans.json", import.meta.url));
+
 /** The notice that the demonstration's numbers are generated. It is their attribution, and stands on every page with figures. */
 export const DEMO_NOTICE = "Illustrative data: real contracts, made-up prices.";
 

@@ -15,6 +15,11 @@ export const SLOT_NAMES = [
   "root",
   /** The same, or `/`: the server of the OpenAPI document. */
   "server",
+  /** `email` or `url`, and that address: whom readers ask. */
+  "contact-kind",
+  "contact",
+  /** The address of the terms. */
+  "terms",
   /** Contracts of the served market, in requests. */
   ...(Object.keys(RECORDED_CONTRACTS) as (keyof typeof RECORDED_CONTRACTS)[]),
   /** The limits that the served snapshot was published with. */

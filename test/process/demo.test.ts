@@ -132,6 +132,12 @@ test("a damaged log: 6, and without its folders the demonstration starts anew", 
       expect(await (await fetch(`${url}/${page}`)).text()).toContain(DEMO_NOTICE);
     }
     expect(await (await fetch(`${url}/readyz`)).json()).toMatchObject({ attribution: DEMO_NOTICE });
+    const { info } = (await (await fetch(`${url}/openapi.json`)).json()) as { info: object };
+    expect(info).toMatchObject({
+      contact: { email: "sales@example.com" },
+      license: { url: "https://example.com/terms" },
+    });
+    expect(await (await fetch(`${url}/plans`)).text()).toContain('href="https://example.com/keys"');
   } finally {
     expect(await first.end("SIGTERM")).toBe(0);
   }

@@ -67,7 +67,9 @@ const isPacked = (page: string): boolean => !/^(?:src|\.github)\//.test(page);
 
 test("has the compiled files and the documentation, and no sources or tests", () => {
   expect(files).toEqual(expect.arrayContaining([...PAGES, ...MADE].filter(isPacked)));
-  expect(files).toContain("dist/src/demo/catalog.csv");
+  expect(files).toEqual(
+    expect.arrayContaining(["dist/src/demo/catalog.csv", "dist/src/demo/plans.json"]),
+  );
   const templates = readdirSync(join(ROOT, "src/commands/init"));
   expect(files).toEqual(
     expect.arrayContaining(templates.map((name) => `dist/src/commands/init/${name}`)),

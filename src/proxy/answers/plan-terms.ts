@@ -83,6 +83,14 @@ export function parsePlanTerms(bytes: Uint8Array, where: string): PlanTerms {
   return read.data;
 }
 
+/** The contact as OpenAPI has it; null: none is told. */
+export function contactOf({ contact }: PlanTerms): readonly ["email" | "url", string] | null {
+  if (contact == null) return null;
+  const email = contact.replace(/^mailto:/i, "");
+  if (z.email().safeParse(email).success) return ["email", email];
+  return ["url", contact.includes(":") ? contact : `mailto:${contact}`];
+}
+
 /** What a link to a place says. */
 export const PLACE_WORDS = {
   get_url: "Get a key",

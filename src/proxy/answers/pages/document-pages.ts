@@ -5,14 +5,14 @@
 import { limitsOf, USUAL_LIMITS } from "../../../feed/finding.ts";
 import { FULLEST } from "../../../market/tier.ts";
 import { MICROS_PER_UNIT } from "../../../market/decimal.ts";
-import { HTML_TYPE } from "../../../store/media-types.ts";
+import { HTML_TYPE, JSON_TYPE } from "../../../store/media-types.ts";
 import { FILES } from "../../../store/paths.ts";
 import { siteFile } from "../../../site/site-files.ts";
 import { escaped } from "../../../site/text.js";
 import { fillSlots, RECORDED_CONTRACTS, type SlotValues } from "../../document-slots.ts";
 import type { LoadedSnapshot } from "../../serve/load.ts";
 import { PAGES, UNCOUNTED_ROUTES } from "../../../api/uncounted-routes.ts";
-import type { PlanTerms } from "../plan-terms.ts";
+import { contactOf, type PlanTerms } from "../plan-terms.ts";
 import { basketPage, indicesPage } from "./index-pages.ts";
 import { fileAt, framed, type PageSource } from "./page-frame.ts";
 
@@ -46,8 +46,14 @@ export const documentPages = (terms: PlanTerms): PageSource[] => [
   basketPage(terms),
 ];
 
+/** How a value stands in a document of this type. */
+const CODED: Readonly<Record<string, (value: string) => string>> = {
+  [HTML_TYPE]: escaped,
+  [JSON_TYPE]: (value) => JSON.stringify(value).slice(1, -1),
+};
+
 export function filledDocument(document: PageSource, values: SlotValues): PageSource {
-  const coded = document.mediaType === HTML_TYPE ? escaped : String;
+  const coded = CODED[document.mediaType] ?? String;
   return { ...document, body: Buffer.from(fillSlots(document.body.toString(), values, coded)) };
 }
 
@@ -58,17 +64,21 @@ export interface Settings {
   readonly publicUrl?: string | null;
   /** How late a session may be before it is overdue. */
   readonly graceMs: number;
+  readonly plans?: PlanTerms | undefined;
 }
 
 const MINUTE_MS = 60_000;
 
 /** The values of the slots while this snapshot is served; null: none is. */
 export function slotValues(
-  { origin, publicUrl = null, graceMs }: Settings,
+  { origin, publicUrl = null, graceMs, plans = {} }: Settings,
   snapshot: LoadedSnapshot | null,
 ): SlotValues {
   const limits = snapshot === null ? USUAL_LIMITS : limitsOf(snapshot.options);
   const slots = Object.keys(RECORDED_CONTRACTS);
+  // It has every address that was told for a tier.
+  const plansPage = `${origin}${PAGES.plans.path}`;
+  const [contactKind, contact] = contactOf(plans) ?? ["url", plansPage];
   const served = exampleIds(snapshot).slice(0, slots.length);
   return {
     ...RECORDED_CONTRACTS,
@@ -76,6 +86,9 @@ export function slotValues(
     origin,
     root: publicUrl ?? "",
     server: publicUrl ?? "/",
+    "contact-kind": contactKind,
+    contact,
+    terms: plans.terms_url ?? plansPage,
     "max-move": percent(limits.maxMoveMicros),
     "min-coverage": percent(limits.minCoverageMicros),
     "max-unchanged": String(limits.maxUnchangedSessions),
