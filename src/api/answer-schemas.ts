@@ -3,6 +3,7 @@
  * from them, as from those of payloads (src/render/payload-schemas.ts).
  */
 import { z } from "zod";
+import { BOARDS, PRICE_TYPES } from "../market/contract.ts";
 import { KEY_TIER_NAMES, perTier, TIER_NAMES } from "../market/tier.ts";
 
 const instant = z.iso.datetime({ precision: 3 });
@@ -42,6 +43,49 @@ export const publications = z.object({
     )
     .describe("Entries of the log, oldest first."),
   next: z.int().positive().nullable().describe("The parameter after of the next page; null: none."),
+});
+
+/** `/contracts`. */
+export const contracts = z.object({
+  session_utc: instant.describe("The session of the publication whose catalog this is."),
+  contracts: z
+    .array(
+      z.object({
+        id: z.string(),
+        ticker: z.string(),
+        name: z.string(),
+        board: z.enum(BOARDS),
+        segment: z.string().describe("The name of its segment."),
+        segment_id: z.string().describe("The id of the segment's index, and of segments below."),
+        unit: z.string().describe("Of a level: US dollars for what."),
+        capacity_gb: z.number().positive().nullable(),
+        price_type: z.enum(PRICE_TYPES).nullable(),
+        cadence_days: z
+          .number()
+          .positive()
+          .describe("How often the source prices it, in days; 0.5 is every session."),
+        source: z.string().describe("Of levels that do not name their own."),
+        source_url: z.url(),
+        free: z.boolean().describe("Whether callers without a key get its levels."),
+        formerly: z
+          .array(z.string())
+          .describe("The ids that it had before, the oldest first. Each still finds it."),
+        delisted_on: z.iso
+          .date()
+          .nullable()
+          .describe("Off the boards from 00:00 UTC of this date on; null: listed."),
+      }),
+    )
+    .describe("All contracts of the catalog in its order, delisted ones included."),
+  segments: z
+    .array(
+      z.object({
+        id: z.string().describe("The parameter segment, and the id of the segment's index."),
+        name: z.string(),
+        contracts: count.describe("How many contracts above are of the segment."),
+      }),
+    )
+    .describe("In the order of `/indices`."),
 });
 
 const digest = z.string().regex(/^[0-9a-f]{64}$/);

@@ -40,6 +40,8 @@ export type Body =
 export interface Route {
   /** `{id}` stands for one segment of the path. */
   readonly path: string;
+  /** The row of the table of plans that names its address. */
+  readonly planRow?: PlanRow;
   /** Whether a key may be sent; what is the same for everybody reads none. */
   readonly isKeyed: boolean;
   /** The id in the path. */
@@ -65,6 +67,7 @@ export interface Route {
 /** The rows of the table of plans that are about addresses; tier-words.ts has their words. */
 export type PlanRow =
   | "contracts"
+  | "catalog"
   | "history"
   | "closes"
   | "indices"
@@ -76,7 +79,6 @@ export type PlanRow =
 
 /** A data route: it answers with a stored file of the caller's tier and costs a call. */
 export interface DataRoute extends Route {
-  /** The row of the table of plans that names its address. */
   readonly planRow: PlanRow;
   /** Whether the tier includes this request. */
   readonly isOffered: (tier: Tier, query: Query) => boolean;

@@ -3,7 +3,8 @@ import { FREE_SLICE_SIZE, TIER_NAMES, TIERS, type Tier } from "../market/tier.ts
 import { SESSIONS_PER_DAY } from "../market/session.ts";
 import { counted, grouped } from "../site/text.js";
 import { VINTAGE } from "./parameters.ts";
-import { API, DATA_ROUTES, SUMS_ROUTE, type DataRoute, type PlanRow } from "./routes.ts";
+import { API, DATA_ROUTES, SUMS_ROUTE, type PlanRow, type Route } from "./routes.ts";
+import { UNCOUNTED_ROUTES } from "./uncounted-routes.ts";
 
 /** The groups of the table, in their order. */
 export const TIER_GROUPS = [
@@ -65,6 +66,11 @@ const LINES: Readonly<Record<LineName, Line>> = {
         ? ["all", ...(contracts === undefined ? [] : [contracts])].join(" ")
         : String(contracts ?? FREE_SLICE_SIZE),
   },
+  catalog: {
+    group: "What you see",
+    label: "Names, units and sources of all contracts, for no call",
+    text: () => yes(true),
+  },
   freshness: { group: "What you see", label: "Freshness", text: delayText },
   history: { group: "What you see", label: "History of a contract", text: historyText },
   closes: {
@@ -121,7 +127,11 @@ const LINES: Readonly<Record<LineName, Line>> = {
   use: { group: "Terms", label: "Use and redistribution", text: ({ use }) => use.toLowerCase() },
 };
 
-const ROUTES: readonly DataRoute[] = [...Object.values(DATA_ROUTES), SUMS_ROUTE];
+const ROUTES: readonly Route[] = [
+  ...Object.values(DATA_ROUTES),
+  SUMS_ROUTE,
+  ...Object.values(UNCOUNTED_ROUTES),
+];
 
 /** They follow from the routes, so that no route is missing. */
 function addressesOf(name: LineName): readonly string[] {

@@ -26,6 +26,20 @@ const SERVICE = {
 
 /** The addresses of the interface that cost no call. */
 export const UNCOUNTED_ROUTES = {
+  contracts: {
+    path: `${API}/contracts`,
+    isKeyed: true,
+    planRow: "catalog",
+    operationId: "getContracts",
+    summary: "All contracts and segments, without levels",
+    description:
+      "The catalog: ids, names, units, sources. The same for everybody, with or without a key. Not counted.",
+    tag: "Data",
+    answer: "The catalog of the newest publication.",
+    body: { json: "Contracts", schema: payload.contracts },
+    fields: ["etag"],
+    refusals: ["no_session"],
+  },
   publications: {
     path: `${API}/publications`,
     isKeyed: true,

@@ -69,7 +69,8 @@ test.each([
 
 test("each address with data is in one row of the table of plans", () => {
   const told = TIER_ROWS.flatMap(({ addresses }) => addresses);
-  for (const path of [...Object.values(DATA_ROUTES).map((route) => route.path), `${API}/sums`]) {
+  const paths = Object.values(DATA_ROUTES).map(({ path }) => path);
+  for (const path of [...paths, `${API}/sums`, `${API}/contracts`]) {
     expect(told.filter((address) => API + address === path)).toHaveLength(1);
   }
 });

@@ -3,6 +3,7 @@ import { H3, type H3Event } from "h3";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { FastResponse } from "srvx";
 import { jsonReply, type Asked, type Found, type Outcome } from "../answers/answer.ts";
+import { contractList } from "../answers/contract-list.ts";
 import { dataAnswers, type DataSources } from "../answers/data.ts";
 import { targetOf, type LinkTarget } from "../answers/link-target.ts";
 import type { PublicLog } from "../answers/publications/public-log.ts";
@@ -76,6 +77,12 @@ function addressesOf(options: AppOptions): Address[] {
         const used = await gatekeeper.counts.used(caller.subject, asked.nowMs);
         return usageReply(caller, used, asked.nowMs);
       },
+    },
+    {
+      path: UNCOUNTED_ROUTES.contracts.path,
+      reader: "caller",
+      isCounted: false,
+      find: contractList(options),
     },
     {
       path: UNCOUNTED_ROUTES.publications.path,
