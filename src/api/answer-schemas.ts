@@ -192,6 +192,10 @@ const lastLevel = z.iso
   .nullable()
   .optional()
   .describe("With not_on_board: the date of the last level; null: there is none so far.");
+const delistedOn = z.iso
+  .date()
+  .optional()
+  .describe("With not_on_board: the date from which on the contract is delisted.");
 const didYouMean = z.array(z.string()).max(3).optional();
 
 /** A problem document (RFC 9457). src/api/problems.ts lists the codes. */
@@ -204,7 +208,10 @@ export const problem = (codes: readonly [string, ...string[]]) =>
     code: z.enum(codes),
     required_tier: z.enum(KEY_TIER_NAMES).optional().describe("With tier_required."),
     as_of: lastLevel,
-    did_you_mean: didYouMean.describe("With unknown_contract of an address: ids that are near."),
+    delisted_on: delistedOn,
+    did_you_mean: didYouMean.describe(
+      "With unknown_contract and unknown_index of an address: ids that are near.",
+    ),
     plans: z
       .string()
       .optional()
@@ -220,6 +227,7 @@ export const problem = (codes: readonly [string, ...string[]]) =>
           value: z.string(),
           detail: z.string(),
           as_of: lastLevel,
+          delisted_on: delistedOn,
           did_you_mean: didYouMean,
         }),
       )

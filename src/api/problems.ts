@@ -128,8 +128,9 @@ export const PROBLEMS = {
   unknown_contract: {
     status: 404,
     title: "Unknown contract",
-    meaning: "No contract on the board has this id. In a parameter the status is 400.",
-    remedy: "Take ids from /api/public/v1/prices.",
+    meaning:
+      "No contract has this id, or had it formerly; in a basket, none on the board. In a parameter the status is 400.",
+    remedy: "Take ids from /api/public/v1/contracts.",
   },
   no_base_level: {
     status: 400,
@@ -140,14 +141,17 @@ export const PROBLEMS = {
   not_on_board: {
     status: 404,
     title: "Contract not on the board",
-    meaning: "The contract is in the catalog but has no level so far; as_of is null.",
-    remedy: "Ask again in a later session.",
+    meaning:
+      "The contract is in the catalog and on no board. as_of is the date of its last level; null: it has none so far. A delisted one has delisted_on. In a parameter the status is 400.",
+    remedy:
+      "Ask again in a later session. Of a delisted contract, ask /prices/{id} and the files of histories.",
   },
   unknown_index: {
     status: 404,
     title: "Unknown index",
-    meaning: "No index of the market has this id.",
-    remedy: "Take ids from /api/public/v1/indices.",
+    meaning: "No index of the market has this id or name. In a parameter the status is 400.",
+    remedy:
+      "Take ids from /api/public/v1/indices; /api/public/v1/contracts also has those of segments.",
   },
   quota_exceeded: {
     status: 429,
@@ -195,7 +199,7 @@ export type ProblemCode = keyof typeof PROBLEMS;
 /** Members of a problem document beyond the standard ones. */
 type ProblemExtras = Pick<
   z.infer<ReturnType<typeof problem>>,
-  "required_tier" | "as_of" | "did_you_mean" | "plans" | "history_from" | "errors"
+  "required_tier" | "as_of" | "delisted_on" | "did_you_mean" | "plans" | "history_from" | "errors"
 >;
 /** One fault of one parameter. Its value is as sent, but shortened; a key is never shown. */
 export type ParameterFault = NonNullable<ProblemExtras["errors"]>[number];

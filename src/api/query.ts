@@ -154,8 +154,12 @@ export function faultsDenial(faults: readonly Fault[]): Denial | null {
   const errors = ordered.slice(0, MAX_FAULTS_TOLD).map(({ code: _code, ...error }) => error);
   const where = `Parameter ${JSON.stringify(first.parameter)} ${JSON.stringify(first.value)}`;
   const detail = `${where}: ${first.detail}${moreText(faults.length)}.`;
-  const asOf = first.as_of === undefined ? {} : { as_of: first.as_of };
-  return deny(first.code, detail, { status: 400, ...asOf, errors });
+  const { as_of, delisted_on } = first;
+  const last = {
+    ...(as_of !== undefined && { as_of }),
+    ...(delisted_on !== undefined && { delisted_on }),
+  };
+  return deny(first.code, detail, { status: 400, ...last, errors });
 }
 
 function moreText(count: number): string {

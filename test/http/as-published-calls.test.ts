@@ -97,20 +97,27 @@ test("without a key every data route needs one, whatever the parameters are", as
   }
 });
 
-test("ids are those of the snapshot: nothing redirects to a later id", async () => {
+test("ids are those of the snapshot, whichever id the contract is asked for by", async () => {
   const contract = (id: string): string => `${API}/prices/${id}`;
-  for (const parameter of [byNumber(old), byInstant(old.atMs)]) {
-    expect((await ask(proxy, "pro", contract(FORMER_ID), parameter)).json.id).toBe(FORMER_ID);
-    await expectCode(
-      proxy,
-      asked(contract(PRESENT_ID), parameter),
-      { key: proxy.pro },
-      "unknown_contract",
-    );
+  const { pro: key } = proxy;
+  for (const [{ number, atMs }, id, other] of [
+    [old, FORMER_ID, PRESENT_ID],
+    [newest, PRESENT_ID, FORMER_ID],
+  ] as const) {
+    for (const parameter of [`publication=${number}`, byInstant(atMs)]) {
+      expect((await ask(proxy, "pro", contract(id), parameter)).json.id).toBe(id);
+      const { status, headers } = await proxy.get(asked(contract(other), parameter), { key });
+      const kept = new URLSearchParams(parameter).toString();
+      expect([status, headers.location]).toEqual([308, asked(contract(id), kept)]);
+      for (const path of ["/history.csv", "/prices"]) {
+        const [one, same] = await Promise.all(
+          [id, other].map((each) => ask(proxy, "pro", `${API}${path}?ids=${each}`, parameter)),
+        );
+        expect([one?.status, one?.text]).toEqual([200, same?.text]);
+        expect(one?.text).toContain(id);
+      }
+      const both = asked(`${API}/history.csv?ids=${id},${other}`, parameter);
+      await expectCode(proxy, both, { key }, "invalid_parameter");
+    }
   }
-  const now = byNumber(newest);
-  expect((await ask(proxy, "pro", contract(PRESENT_ID), now)).json.id).toBe(PRESENT_ID);
-  const former = asked(contract(FORMER_ID), now);
-  await expectCode(proxy, former, { key: proxy.pro }, "unknown_contract");
-  expect((await proxy.get(contract(FORMER_ID), { key: proxy.pro })).status).toBe(308);
 });

@@ -119,8 +119,41 @@ describe("/prices/{id} of a contract off the boards", () => {
     expect(board.memory.map(({ id }: { id: string }) => id)).toEqual([...FREE, "renamed"]);
     expect((await proxy.get(`${API}/export.csv`, { key })).text).not.toMatch(/delisted|dropped/);
     expect((await proxy.get(`${API}/index`, { key })).text).not.toMatch(/delisted|dropped/);
-    const basket = `${API}/index?ids=delisted`;
-    await expectCode(proxy, basket, { key }, "unknown_contract", 400);
+  });
+
+  test("says so where only boards count: since when it is delisted, and no other product", async () => {
+    const key = proxy.pro;
+    for (const path of ["/prices", "/export.csv", "/sparklines", "/index"]) {
+      const refused = (ids: string) =>
+        expectCode(proxy, `${API}${path}?ids=${ids}`, { key }, "not_on_board", 400);
+      const { json } = await refused("delisted");
+      expect(json).toMatchObject({ as_of: "2026-11-19", delisted_on: "2026-11-20" });
+      expect(json.detail).toContain("was delisted on 2026-11-20");
+      expect(json.errors).toEqual([
+        {
+          parameter: "ids",
+          value: "delisted",
+          detail: "was delisted on 2026-11-20",
+          as_of: "2026-11-19",
+          delisted_on: "2026-11-20",
+        },
+      ]);
+      const two = (await refused("keyed-delisted,delisted")).json.errors;
+      expect(two.map(({ value }: { value: string }) => value)).toEqual([
+        "keyed-delisted",
+        "delisted",
+      ]);
+    }
+    // Without a key, of what is free.
+    const free = await expectCode(proxy, `${API}/prices?ids=delisted`, {}, "not_on_board", 400);
+    expect(free.json.delisted_on).toBe("2026-11-20");
+    // Off the boards for other reasons: a basket knows no such contract, and suggests none.
+    for (const id of ["dropped", "keyed-never"]) {
+      const basket = `${API}/index?ids=${id}`;
+      const { json } = await expectCode(proxy, basket, { key }, "unknown_contract", 400);
+      expect(Object.keys(json.errors[0])).toEqual(["parameter", "value", "detail"]);
+      expect(json).not.toHaveProperty("delisted_on");
+    }
   });
 
   test("that never had a level: not_on_board", async () => {

@@ -155,7 +155,9 @@ describe("well formed, and of nothing", () => {
   ] as const) {
     test.each(CALLERS)(`${name}, asked by %s`, async (caller) => {
       for (const path of TAKEN_BY[name]) {
-        for (const value of listed(`${OTHERS}|${more}|DRAM|nothing,dram`)) {
+        // A segment's name also means the segment.
+        const names = name === "segment" ? "DRAM%20|DRAM_|_DRAM" : "DRAM";
+        for (const value of listed(`${OTHERS}|${more}|${names}|nothing,dram`)) {
           const received = await ask(caller, path, `${name}=${value}`);
           const isOfIndices = name === "segment" || path === "/indices.csv";
           const code = isOfIndices ? "unknown_index" : "unknown_contract";
@@ -216,7 +218,7 @@ test("what is well formed gets lines of the caller's own file, or says who may h
   const CASES: readonly (readonly [queries: string, paths: readonly string[]])[] = [
     ["ids=dram-0|ids=dram%2D0%2Cdram-1", ofContracts],
     ["ids=dram,composite", ["/indices.csv"]],
-    ["segment=dram", TAKEN_BY.segment],
+    ["segment=dram|segment=DRAM|segment=dRaM", TAKEN_BY.segment],
     [`${NEVER_DATES}|from=1900-01-01|to=2026%2d11%2d20&from=2026-11-20`, TAKEN_BY.from],
     ["last=1|last=%32000", TAKEN_BY.last],
     ["ids=dram-0&last=2&to=2026-11-19|segment=dram&last=1", LONG],

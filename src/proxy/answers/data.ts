@@ -10,7 +10,8 @@ import { FILES } from "../../store/paths.ts";
 import { movedReply, type Asked, type Outcome, type Reader, type Reply } from "./answer.ts";
 import { pricedBasket, readBasket, type BasketQuery } from "./priced-basket.ts";
 import type { Service } from "./pages/page-frame.ts";
-import { didYouMean } from "./near-ids.ts";
+import { delisting, findIndex, knownContracts, type KnownContracts } from "./known-ids.ts";
+import { nearContracts, nearIndices } from "./near-ids.ts";
 import type { Logger } from "../ops/request-log.ts";
 import { VINTAGE } from "../../api/parameters.ts";
 import { busy, deny, notInSnapshot, pruned, type Denial } from "../../api/problems.ts";
@@ -29,6 +30,7 @@ import type { Forms } from "../serve/entity.ts";
 import { cacheControl, overdueSessions } from "../serve/freshness.ts";
 import type { LiveSnapshot } from "../serve/live.ts";
 import type { LoadedSnapshot } from "../serve/load.ts";
+import type { PreparedFile } from "../serve/served-file.ts";
 import type { ServedSnapshot } from "../serve/snapshot.ts";
 import type { LogReader } from "../serve/log-reader.ts";
 import { readSelection, selected, type Selection } from "./selection.ts";
@@ -94,7 +96,7 @@ export function dataAnswers(sources: DataSources) {
     const wanted = { route, id: idIn(asked.path, route.path), basket, selection, faults };
     if (vintage !== null) return old(vintage, wanted, asked, reader, place, snapshot);
     const fresh = cacheControl("private", snapshot.stamp, nowMs);
-    return find(wanted, asked, reader, place, snapshot, fresh);
+    return find(wanted, asked, reader, place, snapshot, snapshot, fresh);
   };
 
   /** Answers with the data as it was published then. */
@@ -104,21 +106,21 @@ export function dataAnswers(sources: DataSources) {
     asked: Asked,
     reader: Reader,
     place: Place,
-    { stamp }: LoadedSnapshot,
+    head: LoadedSnapshot,
   ): Promise<Outcome> {
     let publication: Publication | null = null;
     const unopened = (error: unknown): Promise<Denial> => denialOf(error, publication, asked);
     try {
       const vintage = findVintage(query, log);
       if ("code" in vintage) return vintage;
-      const denial = depthDenial(vintage, reader.tier, stamp.head);
+      const denial = depthDenial(vintage, reader.tier, head.stamp.head);
       if (denial !== null) return denial;
       ({ publication } = vintage);
       if (log.isPruned(publication)) return pruned(publication.number);
       const snapshot = await archive.open(publication, place);
       if ("code" in snapshot) return snapshot;
-      const fresh = vintage.isSettled ? SETTLED : cacheControl("private", stamp, asked.nowMs);
-      const found = await find(wanted, asked, reader, place, snapshot, fresh);
+      const fresh = vintage.isSettled ? SETTLED : cacheControl("private", head.stamp, asked.nowMs);
+      const found = await find(wanted, asked, reader, place, snapshot, head, fresh);
       // Files are opened later, and may be gone by then.
       return "cacheControl" in found ? { ...found, unopened } : found;
     } catch (error) {
@@ -146,40 +148,62 @@ export function dataAnswers(sources: DataSources) {
     }
   }
 
-  /** Finds what the request asks for in the snapshot: at once where no file must be read for it. */
+  /**
+   * Finds what the request asks for in the snapshot: at once where no file must be read for it. `head` is the one
+   * served.
+   */
   function find(
     { route, id, basket, selection, faults }: Wanted,
     asked: Asked,
     reader: Reader,
     place: Place,
     snapshot: ServedSnapshot,
+    head: ServedSnapshot,
     fresh: string,
   ): Outcome | Promise<Outcome> {
     const { stamp } = snapshot;
     const { tier } = reader;
     const { nowMs } = asked;
     if (basket !== null) {
-      return keptAs(fresh, pricedBasket(snapshot, tier, basket, faults, nowMs, place));
+      return keptAs(fresh, pricedBasket(snapshot, head, tier, basket, faults, nowMs, place));
     }
-    const file = snapshot.files.get(route.file(tier.name, id));
-    if (file === undefined) {
-      if (route === DATA_ROUTES.contract) {
-        const prefixed = prefix + prefixOf(route.path);
-        return withoutContract(snapshot, tier, id, prefixed, asked.query, place);
+    const send = (file: PreparedFile): Outcome | Promise<Outcome> => {
+      if (selection !== null) {
+        return keptAs(
+          fresh,
+          selected(selection, route, file, snapshot, head, log, asked, reader, place),
+        );
       }
-      if (route === DATA_ROUTES.indexOf) return withoutIndex(snapshot, tier);
-      return notInSnapshot(stamp.text);
-    }
-    if (selection !== null) {
-      const found = selected(selection, route, file, snapshot, log, asked, reader, place);
-      return keptAs(fresh, found);
-    }
-    const overdue = overdueSessions(stamp, nowMs);
-    const forms = file.ready(overdue);
-    if (forms !== null) return { forms, cacheControl: fresh };
-    // Made once for all callers, and for each number of overdue sessions.
-    const make = (): Promise<Forms> => file.make(overdue, NO_QUEUE);
-    return { tags: file.tags(overdue), isLaborious: false, make, cacheControl: fresh };
+      const overdue = overdueSessions(stamp, nowMs);
+      const forms = file.ready(overdue);
+      if (forms !== null) return { forms, cacheControl: fresh };
+      // Made once for all callers, and for each number of overdue sessions.
+      const make = (): Promise<Forms> => file.make(overdue, NO_QUEUE);
+      return { tags: file.tags(overdue), isLaborious: false, make, cacheControl: fresh };
+    };
+    const file = snapshot.files.get(route.file(tier.name, id));
+    if (file !== undefined) return send(file);
+    return withoutFile(route, id, asked.query, tier, place, snapshot, head).then((found) =>
+      "status" in found ? found : send(found),
+    );
+  }
+
+  /** The file of what the id also names, where it is; or why the tier has none. */
+  async function withoutFile(
+    route: DataRoute,
+    id: string,
+    query: Query,
+    tier: Tier,
+    place: Place,
+    snapshot: ServedSnapshot,
+    head: ServedSnapshot,
+  ): Promise<PreparedFile | Reply | Denial> {
+    const isOfIndex = route === DATA_ROUTES.indexOf;
+    if (route !== DATA_ROUTES.contract && !isOfIndex) return notInSnapshot(snapshot.stamp.text);
+    const contracts = await knownContracts(snapshot, head, place);
+    if ("code" in contracts) return contracts;
+    if (isOfIndex) return namedIndex(snapshot, tier, id, contracts);
+    return withoutContract(snapshot, tier, id, prefix + prefixOf(route.path), query, contracts);
   }
 }
 
@@ -200,29 +224,29 @@ export function noSession({ trouble }: LiveSnapshot, pollMs: number): Denial {
   return deny("no_session", detail, { retryAfterMs: pollMs });
 }
 
-/** Says where the contract went, below `prefix`, or why the tier has no file of it. */
-export async function withoutContract(
-  snapshot: ServedSnapshot,
+/** Says where the contract is, below `prefix`, or why the tier has no file of it. */
+export function withoutContract(
+  snapshot: Pick<ServedSnapshot, "tiers" | "stamp">,
   tier: Tier,
   id: string,
   prefix: string,
   query: Query,
-  place: Place,
-): Promise<Reply | Denial> {
-  const newId = snapshot.newIds.get(id);
-  const sent = new URLSearchParams(query as [string, string][]).toString();
-  const kept = sent === "" ? "" : `?${sent}`;
-  if (newId !== undefined) return movedReply(`${prefix}${newId}${kept}`);
-  const offBoard = snapshot.tiers[tier.name]?.off_board ?? [];
-  if (offBoard.some((contract) => contract.id === id && contract.as_of === null)) {
-    return deny("not_on_board", `Contract "${id}" has no level so far.`, { as_of: null });
-  }
-  const catalog = await snapshot.catalog(place);
-  if ("code" in catalog) return catalog;
-  const contract = catalog.find((each) => each.id === id);
+  { catalog, find }: KnownContracts,
+): Reply | Denial {
+  const contract = find(id);
   if (contract === undefined) {
-    const detail = "No contract has this id; /prices lists all ids.";
-    return deny("unknown_contract", detail, { did_you_mean: didYouMean(id, catalog) });
+    const detail = "No contract has this id; /contracts lists all ids.";
+    return deny("unknown_contract", detail, { did_you_mean: nearContracts(id, catalog) });
+  }
+  if (contract.id !== id) {
+    const sent = new URLSearchParams(query as [string, string][]).toString();
+    return movedReply(`${prefix}${contract.id}${sent === "" ? "" : `?${sent}`}`);
+  }
+  const offBoard = snapshot.tiers[tier.name]?.off_board ?? [];
+  if (offBoard.some((each) => each.id === id && each.as_of === null)) {
+    const delisted = delisting(contract, tier, snapshot);
+    const detail = `Contract "${id}" has no level so far.`;
+    return deny("not_on_board", detail, { as_of: null, ...delisted });
   }
   if (tier.coverage === "free-slice" && !contract.free) {
     const detail = `Contract "${id}" is not part of the free slice; it needs a key.`;
@@ -231,8 +255,17 @@ export async function withoutContract(
   return notInSnapshot(snapshot.stamp.text);
 }
 
-/** Says why the tier has no file of the index: a snapshot with a list of indices has a file of each. */
-const withoutIndex = ({ files, stamp }: ServedSnapshot, tier: Tier): Denial =>
-  files.get(FILES.indices(tier.name)) === undefined
-    ? notInSnapshot(stamp.text)
-    : deny("unknown_index", "No index has this id; /indices lists all ids.");
+/** The file of the index with this name; or why the tier has none: a snapshot with a list of indices has one of each. */
+function namedIndex(
+  { files, stamp }: ServedSnapshot,
+  tier: Tier,
+  name: string,
+  { catalog }: KnownContracts,
+): PreparedFile | Denial {
+  if (files.get(FILES.indices(tier.name)) === undefined) return notInSnapshot(stamp.text);
+  const index = findIndex(catalog, name);
+  const file = index && files.get(FILES.indexOf(tier.name, index.id));
+  if (file !== undefined) return file;
+  const detail = "No index has this id or name; /indices lists all ids.";
+  return deny("unknown_index", detail, { did_you_mean: nearIndices(name, catalog) });
+}

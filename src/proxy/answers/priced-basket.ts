@@ -24,7 +24,8 @@ import {
   type Query,
 } from "../../api/query.ts";
 import type { ServedSnapshot } from "../serve/snapshot.ts";
-import { unknownFaults } from "./near-ids.ts";
+import { knownContracts, lookUp, offBoardFaults } from "./known-ids.ts";
+import { unknownContracts } from "./near-ids.ts";
 import { entityOf, tagOf, validatorsOf, type Forms } from "../serve/entity.ts";
 import { ofSnapshot } from "../serve/served-file.ts";
 import { overdueSessions } from "../serve/freshness.ts";
@@ -84,8 +85,9 @@ export function readBasket(query: Query, faults: Fault[]): BasketQuery | null {
  */
 export async function pricedBasket(
   snapshot: ServedSnapshot,
+  head: ServedSnapshot,
   tier: Tier,
-  { ids, amounts, weighting }: BasketQuery,
+  { ids: items, amounts, weighting }: BasketQuery,
   faults: readonly Fault[],
   nowMs: number,
   place: Place,
@@ -93,19 +95,27 @@ export async function pricedBasket(
   const { stamp, computed } = snapshot;
   const file = await snapshot.baskets(tier, place);
   if ("code" in file) return faultsDenial(faults) ?? file;
-  const found = await snapshot.catalog(place);
-  const catalog = "code" in found ? [] : found;
-  const unknown = ids.filter((id) => !file.contracts.has(id));
+  const known = await knownContracts(snapshot, head, place);
+  if ("code" in known) return faultsDenial(faults) ?? known;
+  const { found, unknown, faults: repeated } = lookUp("ids", items, known.find);
+  const ids = [...found.values()].map(({ id }) => id);
   const parts = ids.flatMap((id) => file.contracts.get(id) ?? []);
+  const offBoard = new Map([...found].filter(([, { id }]) => !file.contracts.has(id)));
   const withoutBase = weighting === "quantities" ? [] : parts.flatMap(faultOf);
-  const all = [...faults, ...unknownFaults(unknown, catalog, "on the board"), ...withoutBase];
+  const all = [
+    ...faults,
+    ...repeated,
+    ...unknownContracts(unknown, known.catalog, ON_BOARD),
+    ...offBoardFaults(offBoard, tier, snapshot).map(withoutLevel),
+    ...withoutBase,
+  ];
   const denial = faultsDenial(all);
   if (denial !== null) return denial;
   const overdue = overdueSessions(stamp, nowMs);
   // The same name for each query that means the same basket.
   const name = `${tier.name}/index?${ids.join()}&${weighting}=${amounts.join()}~${overdue}`;
-  const known = computed?.get(name);
-  if (known !== undefined) return { forms: known };
+  const priced = computed?.get(name);
+  if (priced !== undefined) return { forms: priced };
   const tagged = ofSnapshot(stamp, file.envelope, overdue, tagOf(stamp.manifestSha256, name));
   const make = async (): Promise<Forms> => {
     const body = Buffer.from(basketBody(file, parts, amounts, weighting, overdue));
@@ -121,6 +131,19 @@ export async function pricedBasket(
     make: () => (isLaborious ? place.run(make) : make()),
   };
 }
+
+const ON_BOARD = "on the board";
+
+/** Of a contract that is not delisted, only that the basket cannot have it. */
+const withoutLevel = (off: Fault): Fault =>
+  off.delisted_on === undefined
+    ? fault(
+        "unknown_contract",
+        off.parameter,
+        off.value,
+        `expected the id of a contract ${ON_BOARD}`,
+      )
+    : off;
 
 /** A weight is of a relative, which needs a base. */
 const faultOf = ({ id, reason }: BasketItem): Fault[] =>

@@ -1,17 +1,24 @@
 /** Selections: some lines of a published file, by `ids`, `segment`, `from`, `to`, `last` and `after`. */
 import type { Place } from "../../lib/turns.ts";
 import type { Contract } from "../../market/contract.ts";
-import { COMPOSITE, indicesOf, type MarketIndex } from "../../market/indices.ts";
+import { COMPOSITE } from "../../market/indices.ts";
 import { FIRST_DATE, parseDate } from "../../market/session.ts";
 import type { Tier } from "../../market/tier.ts";
 import { coded } from "../../snapshot/coded.ts";
 import type { Asked, Found, Reader, Unmade } from "./answer.ts";
-import { unknownFaults } from "./near-ids.ts";
+import {
+  findIndex,
+  indicesIn,
+  knownContracts,
+  lookUp,
+  offBoardFaults,
+  type KnownIndex,
+} from "./known-ids.ts";
 import { headerOf, selectedJson, selectedRecords, type Limits } from "./lines.ts";
 import { MAX_SEGMENTS } from "../../api/parameters.ts";
+import { unknownContracts, unknownIndices } from "./near-ids.ts";
 import { deny, type Denial } from "../../api/problems.ts";
 import {
-  fault,
   faultsDenial,
   invalid,
   readItems,
@@ -85,6 +92,7 @@ export async function selected(
   route: DataRoute,
   file: PreparedFile,
   snapshot: ServedSnapshot,
+  head: ServedSnapshot,
   log: LogReader,
   { nowMs, headers }: Asked,
   { tier }: Reader,
@@ -94,7 +102,7 @@ export async function selected(
   const key = `${file.path}?${selection.name}~${overdue}`;
   const known = snapshot.computed?.get(key);
   if (known !== undefined) return { forms: known };
-  const limits = await limitsOf(selection, route, tier, snapshot, log, place);
+  const limits = await limitsOf(selection, route, tier, snapshot, head, log, place);
   if ("code" in limits) return limits;
   const make = async (): Promise<Forms> => {
     const plain = Buffer.from(await linesOf(file, overdue, limits, "text" in route.body, place));
@@ -152,81 +160,55 @@ async function limitsOf(
   route: DataRoute,
   tier: Tier,
   snapshot: ServedSnapshot,
+  head: ServedSnapshot,
   log: LogReader,
   place: Place,
 ): Promise<Limits | Denial> {
   const { ids, segments, after } = selection;
+  const items = ids ?? segments;
   const wasCorrected = (snapshot: string): boolean =>
     after !== null && log.isPublishedBy(snapshot, after);
   const correctedBefore = after === null ? null : wasCorrected;
   const limits = { ...selection, correctedBefore };
-  if (ids === null && segments === null) return { ...limits, ids: null };
-  const catalog = await snapshot.catalog(place);
-  if ("code" in catalog) return catalog;
+  if (items === null) return { ...limits, ids: null };
+  const contracts = await knownContracts(snapshot, head, place);
+  if ("code" in contracts) return contracts;
+  const { catalog } = contracts;
   if (segments !== null) {
-    const chosen = segments.flatMap((id) => membersIn(catalog).get(id) ?? []);
-    const denial = unknownIndices("segment", segments, catalog, [COMPOSITE]);
-    return denial ?? { ...limits, ids: { has: (id) => chosen.some((ids) => ids.has(id)) } };
+    const segmentOf = (item: string): KnownIndex | undefined => {
+      const index = findIndex(catalog, item);
+      return index?.id === COMPOSITE ? undefined : index;
+    };
+    const { found, unknown, faults } = lookUp("segment", items, segmentOf);
+    const denial = faultsDenial([...faults, ...unknownIndices(unknown, catalog, "segment")]);
+    const chosen = [...found.values()];
+    const has = (id: string): boolean => chosen.some(({ members }) => members.has(id));
+    return denial ?? { ...limits, ids: { has } };
   }
-  const wanted = new Set(ids);
+  if (route === DATA_ROUTES.indicesCsv) {
+    const unknown = items.filter((id) => !indicesIn(catalog).byId.has(id));
+    const denial = faultsDenial(unknownIndices(unknown, catalog, "ids"));
+    return denial ?? { ...limits, ids: new Set(items) };
+  }
+  const { found, unknown, faults } = lookUp("ids", items, contracts.find);
   const denial =
-    route === DATA_ROUTES.indicesCsv
-      ? unknownIndices("ids", [...wanted], catalog)
-      : contractsDenial(wanted, catalog, route, tier, snapshot);
-  return denial ?? { ...limits, ids: wanted };
+    faultsDenial([...faults, ...unknownContracts(unknown, catalog, "of the catalog")]) ??
+    contractsDenial(found, route, tier, snapshot);
+  return denial ?? { ...limits, ids: new Set([...found.values()].map(({ id }) => id)) };
 }
 
-/** The ids of the contracts of each index, by its id; made once for a catalog. */
-function membersIn(catalog: readonly Contract[]): ReadonlyMap<string, ReadonlySet<string>> {
-  let members = membersKnown.get(catalog);
-  if (members === undefined) {
-    const idsOf = ({ contracts }: MarketIndex): Set<string> =>
-      new Set(contracts.map(({ id }) => id));
-    members = new Map(indicesOf(catalog).map((index) => [index.id, idsOf(index)]));
-    membersKnown.set(catalog, members);
-  }
-  return members;
-}
-
-const membersKnown = new WeakMap<readonly Contract[], ReadonlyMap<string, ReadonlySet<string>>>();
-
-/** The refusal of ids of indices; null: none. `others` are those that have no segment. */
-function unknownIndices(
-  parameter: string,
-  ids: readonly string[],
-  catalog: readonly Contract[],
-  others: readonly string[] = [],
-): Denial | null {
-  const known = membersIn(catalog);
-  const unknown = ids.filter((id) => !known.has(id) || others.includes(id));
-  const expected = `expected the id of ${others.length === 0 ? "an index" : "a segment's index"}`;
-  return faultsDenial(unknown.map((id) => fault("unknown_index", parameter, id, expected)));
-}
-
-/** The refusal of ids of contracts; null: none. */
+/** The refusal of contracts that the tier or the file does not have; null: none. */
 function contractsDenial(
-  ids: ReadonlySet<string>,
-  catalog: readonly Contract[],
+  found: ReadonlyMap<string, Contract>,
   route: DataRoute,
   tier: Tier,
-  { tiers }: ServedSnapshot,
+  snapshot: ServedSnapshot,
 ): Denial | null {
-  const found = catalog.filter(({ id }) => ids.has(id));
-  if (found.length < ids.size) {
-    const unknown = [...ids].filter((id) => !found.some((contract) => contract.id === id));
-    return faultsDenial(unknownFaults(unknown, catalog, "of the catalog"));
-  }
-  const hidden = tier.coverage === "free-slice" ? found.find(({ free }) => !free) : undefined;
+  const isHidden = ({ free }: Contract): boolean => tier.coverage === "free-slice" && !free;
+  const hidden = [...found.values()].find(isHidden);
   if (hidden !== undefined) {
     const detail = `Contract "${hidden.id}" is not part of the free slice; it needs a key.`;
     return deny("key_required", detail);
   }
-  if (route.hasBoards !== true) return null;
-  const offBoard = tiers[tier.name]?.off_board.filter(({ id }) => ids.has(id)) ?? [];
-  return faultsDenial(
-    offBoard.map(({ id, as_of }) => ({
-      ...fault("not_on_board", "ids", id, "has no current level"),
-      as_of,
-    })),
-  );
+  return route.hasBoards === true ? faultsDenial(offBoardFaults(found, tier, snapshot)) : null;
 }

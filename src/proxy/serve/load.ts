@@ -116,9 +116,6 @@ export async function loadSnapshot(
     ...snapshot,
     publication,
     free: contracts.filter(({ free: isFree }) => isFree),
-    newIds: new Map(
-      contracts.flatMap(({ id, formerly }) => formerly.map((old): [string, string] => [old, id])),
-    ),
     files,
     judgements,
     options,

@@ -39,8 +39,6 @@ import {
 /** A snapshot's files and what is parsed of them, in memory or read when somebody asks for them. */
 export interface ServedSnapshot extends Pick<Manifest, "tiers"> {
   readonly stamp: SnapshotStamp;
-  /** The present id of each contract that was renamed, by its former id. */
-  readonly newIds: ReadonlyMap<string, string>;
   /** Recent baskets and small selections by name and number of overdue sessions; null: none is kept. */
   readonly computed: LRUCache<string, Forms> | null;
   /** By path relative to the snapshot's folder. Undefined: the snapshot has no such file. */
@@ -161,7 +159,6 @@ export function servedSnapshot(
     },
     stamp,
     tiers,
-    newIds: new Map(),
     computed: null,
     files: {
       get(path) {

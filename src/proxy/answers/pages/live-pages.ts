@@ -16,6 +16,7 @@ import { historyText } from "../../../api/tier-words.ts";
 import type { Asked, Found, Outcome } from "../answer.ts";
 import { USUAL_TERMS } from "../plan-terms.ts";
 import { noSession, withoutContract, type DataSources } from "../data.ts";
+import { knownContracts } from "../known-ids.ts";
 import type { Forms } from "../../serve/entity.ts";
 import { cacheControl, overdueSessions } from "../../serve/freshness.ts";
 import type { LoadedSnapshot } from "../../serve/load.ts";
@@ -76,8 +77,9 @@ export function livePages(options: LivePagesOptions) {
     if (snapshot === null) return noSession(live, pollMs);
     const id = idIn(asked.path, PAGES.contract.path);
     const path = FILES.contract(KEYLESS.name, id);
-    const catalog = await snapshot.catalog(NO_QUEUE);
-    if ("code" in catalog) return catalog;
+    const contracts = await knownContracts(snapshot, snapshot, NO_QUEUE);
+    if ("code" in contracts) return contracts;
+    const { catalog } = contracts;
     if (snapshot.files.has(path)) {
       const make: Maker = async (_, overdue) => {
         const body = (await payload(snapshot, path, overdue)) as ContractBody;
@@ -86,10 +88,10 @@ export function livePages(options: LivePagesOptions) {
       return found(asked, path, make, contractPages);
     }
     // A relative address, so that the service works below a prefix.
-    const refusal = await withoutContract(snapshot, KEYLESS, id, "../contracts/", [], NO_QUEUE);
+    const refusal = withoutContract(snapshot, KEYLESS, id, "../contracts/", [], contracts);
     const { code } = refusal;
     if (code !== "key_required" && code !== "not_on_board") return refusal;
-    const known = catalog.find((each) => each.id === id) as Contract;
+    const known = contracts.find(id) as Contract;
     const make: Maker = async (_, overdue) =>
       lockedPage(code, known, catalog, await freeBoard(snapshot, overdue), origin);
     return found(asked, `${code} ${id}`, make, contractPages);
