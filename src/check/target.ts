@@ -1,5 +1,6 @@
 /** The address to check: the answer, and the file of the tier that it must be. */
 import { InputError } from "../lib/errors.ts";
+import { slugOf } from "../market/indices.ts";
 import { FULLEST } from "../market/tier.ts";
 import { faultsDenial, holdsKey, nameFaults, namesAny, parseQuery } from "../api/query.ts";
 import { API, DATA_ROUTES, idIn, isExact, parametersOf, type DataRoute } from "../api/routes.ts";
@@ -50,7 +51,10 @@ export function readTarget(text: string): Target {
   const { selectedBy = [], computedBy = [] } = route;
   const isWhole = !namesAny(query, [...selectedBy, ...computedBy]);
   const tier = FULLEST;
-  const file = route.file(tier.name, idIn(sent, route.path)).slice(`${tier.name}/`.length);
+  const id = idIn(sent, route.path);
+  // An index may be asked for by its name, of which its id is made.
+  const fileId = route === DATA_ROUTES.indexOf ? slugOf(id) : id;
+  const file = route.file(tier.name, fileId).slice(`${tier.name}/`.length);
   return {
     base,
     path: sent + url.search,

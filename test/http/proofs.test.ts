@@ -60,6 +60,8 @@ const PATHS = {
   starter: dataPaths("starter", ["nand-0"]),
   pro: [
     ...dataPaths("pro", ["chip-0"]),
+    // An index by its name.
+    `${API}/indices/DRAM`,
     `${API}/prices?publication=1`,
     `${API}/export.csv?publication=2`,
     `${API}/prices?as_of=2026-11-21T00:05:00Z`,

@@ -9,6 +9,7 @@ import { FolderStore } from "../../src/store/folder-store.ts";
 import { FILES } from "../../src/store/paths.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { changeHead } from "../cli/signed.ts";
+import { catalogOf, lines, mustPublish, quotesOf, type CatalogRow } from "../cli/small-market.ts";
 import { digestField } from "./client.ts";
 import {
   DROPPED_AS_OF,
@@ -99,6 +100,65 @@ async function links(): Promise<TranscriptService> {
   });
 }
 
+/**
+ * Three sessions. `twice` is called `once` in the second and `first` in the first one; `keyed`, outside the free
+ * slice, is called `keyed-first` before the third; in the third `gone` and `keyed-gone` are delisted. An account has
+ * a link to its history by the id of the first session.
+ */
+async function renamed(): Promise<TranscriptService> {
+  const store = new MemoryStore();
+  const segment = "Enterprise SSD / U.2";
+  const free = Array.from({ length: 8 }, (_, at) => `free-${at}`);
+  const rows = (...[twice, keyed, gone]: CatalogRow[][]): string =>
+    catalogOf([...free, ...(twice ?? []), ...(gone ?? []), ...(keyed ?? [])]);
+  const sessions = [
+    [
+      "2026-11-20T00Z",
+      rows(
+        [{ id: "first", segment }],
+        [{ id: "keyed-first" }, { id: "keyed-gone" }],
+        [{ id: "gone" }],
+      ),
+      ["first", "keyed-first", "gone", "keyed-gone"],
+    ],
+    [
+      "2026-11-20T12Z",
+      rows(
+        [{ id: "once", formerly: "first", segment }],
+        [{ id: "keyed-first" }, { id: "keyed-gone" }],
+        [{ id: "gone" }],
+      ),
+      ["once", "keyed-first", "gone", "keyed-gone"],
+    ],
+    [
+      "2026-11-21T00Z",
+      rows(
+        [{ id: "twice", formerly: "once", segment }],
+        [
+          { id: "keyed", formerly: "keyed-first" },
+          { id: "keyed-gone", delisted_on: "2026-11-21" },
+        ],
+        [{ id: "gone", delisted_on: "2026-11-21" }],
+      ),
+      ["twice", "keyed"],
+    ],
+  ] as const;
+  const closes = ["first", "keyed-first", ...free].map((id) => `${id},2025-11-18,10`);
+  for (const [at, [session, catalog, ids]] of sessions.entries()) {
+    const levels = [...free, ...ids].map((id): [string, number] => [id, 10 + at]);
+    await mustPublish(store, {
+      session,
+      catalog,
+      quotes: quotesOf(Object.fromEntries(levels)),
+      closes: at === 0 ? lines("id,date,close_usd", ...closes) : [],
+    });
+  }
+  const proxy = await startTestProxy({ store });
+  const query = "/history.csv?ids=first,keyed-first";
+  const { token, path } = await proxy.registry.createLink("large", query, null);
+  return of(proxy, { link: linkAddress(token, path) });
+}
+
 /** The same as `usual` with other bytes as the export of Pro, in memory or streamed from a folder. */
 const exporting = (bytes: Buffer, isStreamed: boolean) => async () => {
   const folder = await mkdtemp(join(tmpdir(), "chipboard-export-"));
@@ -128,6 +188,7 @@ export const TRANSCRIPT_SERVICES: Readonly<Record<string, () => Promise<Transcri
   "a day later": dayLater,
   "no calls left": usedUp,
   links,
+  renamed,
   "a long export": exporting(LONG, false),
   "a long export, streamed": exporting(LONG, true),
   "an empty export": exporting(EMPTY, false),
