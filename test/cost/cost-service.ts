@@ -24,6 +24,8 @@ export interface CostService {
   /** A contract with levels, and ids that no contract has but that are like all others. */
   readonly id: string;
   readonly unknown: readonly string[];
+  /** Names that no segment has but that are like all others. */
+  readonly unknownSegments: readonly string[];
   /** Ids of contracts without levels. */
   readonly unpriced: readonly string[];
   /** The manifest of the snapshot served, of which tags are made. */
@@ -37,6 +39,11 @@ const PRICED = 40;
 /** As long as the ids of some markets, and alike. */
 const costId = (at: number): string =>
   `a-contract-whose-id-is-as-long-as-those-of-markets-${String(at).padStart(5, "0")}`;
+
+/** Of the contracts without levels some have segments of their own, whose names are as long and alike. */
+const segmentAt = (at: number): string =>
+  at < CONTRACTS - SEGMENTS ? "DRAM" : costId(at).replace("contract", "SEGMENT");
+const SEGMENTS = 400;
 
 const csv = (name: string, lines: readonly string[]) => ({
   name,
@@ -56,10 +63,10 @@ async function store(): Promise<MemoryStore> {
   await publish(
     {
       catalog: csv("catalog.csv", [
-        "id,ticker,name,board,segment,unit,ai_exposure_pct,source,source_url",
+        "id,ticker,name,board,segment,unit,ai_exposure_pct,source,source_url,formerly",
         ...ids.map(
           (id, at) =>
-            `${id},T${at},Name ${at},memory,DRAM,USD per piece,45,Source,https://example.com/${at}`,
+            `${id},T${at},Name ${at},memory,${segmentAt(at)},USD per piece,45,Source,https://example.com/${at},old-${id} older-${id}`,
         ),
       ]),
       quotes: [
@@ -126,6 +133,7 @@ await gatekeeper.close();
 const unknown = Array.from({ length: 100 }, (_, at) =>
   costId(at).replace("as-long", `as-${10 + at}`),
 );
+const unknownSegments = unknown.map((id) => id.replace("contract", "SEGMENT"));
 const unpriced = Array.from({ length: 500 }, (_, at) => costId(PRICED + at));
 const entry = JSON.parse(String(await published.get(publicationKey(1)))) as {
   manifest_sha256: string;
@@ -137,6 +145,7 @@ process.send?.({
   pro,
   spent,
   unknown,
+  unknownSegments,
   unpriced,
   manifestSha256,
   id: costId(1),

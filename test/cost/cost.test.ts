@@ -231,12 +231,15 @@ const QUERIES = [
   `${API}/prices?ids=`,
   `${API}/prices?`,
   `${API}/publications?after=`,
+  `${API}/contracts?`,
 ];
 /** The same with a key. */
 const KEYED_QUERIES = [
   `${API}/prices?segment=`,
   `${API}/prices?publication=`,
   `${API}/prices?as_of=`,
+  `${API}/prices?publication=1&ids=`,
+  `${API}/indices.csv?ids=`,
   `${API}/prices/{id}?from=`,
   `${API}/history.csv?last=`,
   `${API}/corrections?after=`,
@@ -310,24 +313,57 @@ async function compared(asked: Asked, plain: Asked, ratioMax = RATIO_MAX): Promi
 }
 
 test("unknown ids that are like all others", async () => {
-  const { unknown, pro } = service;
+  const { unknown, unknownSegments, pro } = service;
   const found: string[] = [];
   const far = (count: number): string =>
     Array.from({ length: count }, (_, at) => `${at}${"z".repeat(40)}`).join();
   const headers = { "x-api-key": pro };
-  for (const [path, count] of [
-    [`${API}/prices?ids=`, 3],
-    [`${API}/prices?ids=`, 100],
-    [`${API}/history.csv?ids=`, 100],
-    [`${API}/index?ids=`, 100],
-    [`${API}/prices/`, 1],
-    ["/contracts/", 1],
+  for (const [path, count, names] of [
+    [`${API}/prices?ids=`, 3, unknown],
+    [`${API}/prices?ids=`, 100, unknown],
+    [`${API}/history.csv?ids=`, 100, unknown],
+    [`${API}/history.csv?publication=1&ids=`, 100, unknown],
+    [`${API}/index?ids=`, 100, unknown],
+    [`${API}/prices/`, 1, unknown],
+    ["/contracts/", 1, unknown],
+    [`${API}/prices?segment=`, 3, unknownSegments],
+    [`${API}/prices?segment=`, 20, unknownSegments],
+    [`${API}/indices.csv?ids=`, 100, unknownSegments],
+    [`${API}/indices/`, 1, unknownSegments],
   ] as const) {
-    const near = unknown.slice(0, count).join();
+    const near = names.slice(0, count).join();
     const asked = { path: path + near, headers };
     found.push(...(await compared(asked, { path: path + far(count), headers })));
   }
   expect(found).toEqual([]);
+});
+
+test("former ids cost what present ones do, also where all are refused", async () => {
+  const headers = { "x-api-key": service.pro };
+  const present = service.unpriced.slice(0, 100);
+  const former = present.map((id) => `older-${id}`);
+  const found: string[] = [];
+  for (const path of [
+    `${API}/prices?ids=`,
+    `${API}/index?ids=`,
+    `${API}/prices?publication=1&ids=`,
+  ]) {
+    const asked = { path: path + former.join(), headers };
+    expect(await ask(asked), path).toBe(400);
+    found.push(...(await compared(asked, { path: path + present.join(), headers })));
+  }
+  expect(found).toEqual([]);
+});
+
+test("the list of all contracts is made once, and costs what a page does", async () => {
+  const path = `${API}/contracts`;
+  const coded = { "accept-encoding": "gzip" };
+  const held = { "if-none-match": "*" };
+  expect([await ask({ path }), await ask({ path, headers: held })]).toEqual([200, 304]);
+  expect([
+    ...(await compared({ path, headers: coded }, { path: "/docs", headers: coded })),
+    ...(await compared({ path, headers: held }, { path: `${API}/publications`, headers: held })),
+  ]).toEqual([]);
 });
 
 test("a contract's page that nobody asked for before, and the pages that all others read", async () => {
