@@ -85,7 +85,8 @@ export async function readCatalog(
     requireIndexId(row);
     if (!row.isFaultless) return;
     contracts.push(contract);
-    for (const formerly of contract.formerly) renamed.push({ row, id, formerly });
+    const isOneOfSeveral = contract.formerly.length > 1;
+    for (const formerly of contract.formerly) renamed.push({ row, id, formerly, isOneOfSeveral });
   });
   requireFreeFormerIds(renamed, firstRowOf);
   if (complaints.count === before && contracts.length === 0) {
@@ -123,6 +124,8 @@ interface Renamed {
   readonly row: TableRow;
   readonly id: string;
   readonly formerly: string;
+  /** Whether the cell names others, so that a message must name this one. */
+  readonly isOneOfSeveral: boolean;
 }
 
 /** Complains of former ids that are in use, and of those that two contracts name. */
@@ -131,13 +134,19 @@ function requireFreeFormerIds(
   firstRowOf: ReadonlyMap<string, string>,
 ): void {
   const newIdOf = new Map<string, string>();
-  for (const { row, id, formerly } of renamed) {
+  for (const { row, id, formerly, isOneOfSeveral } of renamed) {
     const used = firstRowOf.get(formerly);
     const other = newIdOf.get(formerly);
     if (used !== undefined) {
-      row.refuse("formerly", `an id that the catalog no longer uses, but it does at ${used}`);
+      const expected = isOneOfSeveral
+        ? `ids that the catalog no longer uses, but it uses ${quoted(formerly)} at ${used}`
+        : `an id that the catalog no longer uses, but it does at ${used}`;
+      row.refuse("formerly", expected);
     } else if (other !== undefined) {
-      row.refuse("formerly", `an id that one contract had before, but ${other} names it, too`);
+      const expected = isOneOfSeveral
+        ? `ids that one contract had before, but ${other} names ${quoted(formerly)}, too`
+        : `an id that one contract had before, but ${other} names it, too`;
+      row.refuse("formerly", expected);
     } else newIdOf.set(formerly, id);
   }
 }

@@ -364,6 +364,15 @@ describe("the catalog", () => {
     expect(await complaints({ catalog: twice })).toContain(
       'catalog.csv:3 formerly "z": expected an id that one contract had before, but a names it, too',
     );
+    // Of several the message names the wrong one.
+    const several = catalogOf([
+      { id: "a", formerly: "y z" },
+      { id: "b", formerly: "x z a" },
+    ]);
+    expect((await complaints({ catalog: several })).slice(1)).toEqual([
+      'catalog.csv:3 formerly "x z a": expected ids that one contract had before, but a names "z", too',
+      'catalog.csv:3 formerly "x z a": expected ids that the catalog no longer uses, but it uses "a" at catalog.csv:2',
+    ]);
   });
 
   test("segments whose indices would have no id of their own", async () => {
