@@ -116,7 +116,7 @@ def index(parts, amounts):  # an amount is None where a part has no base: then n
             "id": c.id, "spot_usd": c.usd, **c.stamp(),
             "base_usd": c.base_usd, "base_as_of": c.base and c.base["as_of"],
             "weight_pct": w and rounded(w, 4),
-            "relative": w and rounded(c.usd / c.base_usd, 6),
+            "relative": c.base and rounded(c.usd / c.base_usd, 6),
             "contribution": w and rounded(w * (c.usd / c.base_usd - 1), 4),
             "contribution_24h_pct": w and rounded(w * (c.usd - c.last(SESSION - DAY)["usd"]) / c.base_usd / day_ago, 4),
         }
@@ -135,18 +135,36 @@ def composite(parts):
     members = [c for c in parts if c.base]
     return {**index(members, [Fraction(1)] * len(members)), "excluded": without_base(parts)}
 
-def purchase(parts, quantities):
+def costs(parts, quantities):  # each is None if a part has no level that compares with the present one
     def cost(levels):
         return None if None in levels else sum(q * level["usd"] for q, level in zip(quantities, levels))
     def cost_then(when):
         return cost([c.comparable(c.last(when)) for c in parts])
-    costs = {"cost_usd": cost([c.now for c in parts]), "cost_base_usd": cost([c.base for c in parts]),
-             "cost_24h_usd": cost_then(SESSION - DAY), "cost_30d_usd": cost_then(SESSION - 30 * DAY)}
+    return {"cost_usd": cost([c.now for c in parts]), "cost_base_usd": cost([c.base for c in parts]),
+            "cost_24h_usd": cost_then(SESSION - DAY), "cost_30d_usd": cost_then(SESSION - 30 * DAY)}
+
+def dollars(exact):
+    return {name: usd and rounded(usd, 6) for name, usd in exact.items()}
+
+def like_for_like(bought):
+    parts, quantities = [c for c, q in bought if c.base], [q for c, q in bought if c.base]
+    exact = costs(parts, quantities)
+    now, base = exact["cost_usd"], exact["cost_base_usd"]
+    return {"parts": len(parts), **dollars({"cost_usd": now, "cost_base_usd": base}),
+            "level": rounded(100 * now / base, 4)} if parts else None
+
+def purchase(parts, quantities):
+    exact = costs(parts, quantities)
+    day_ago = exact["cost_24h_usd"]
+    priced = index(parts, [c.base and q * c.base_usd for q, c in zip(quantities, parts)])
+    for share, c, q in zip(priced["contributions"], parts, quantities):
+        own = costs([c], [q])
+        moved = day_ago and own["cost_usd"] - own["cost_24h_usd"]
+        share.update(dollars(own), contribution_24h_pct=day_ago and rounded(100 * moved / day_ago, 4))
     return {
-        **index(parts, [c.base and q * c.base_usd for q, c in zip(quantities, parts)]),
-        **{f"chg_{ago}_pct": percent(costs["cost_usd"], costs[f"cost_{ago}_usd"]) for ago in ("24h", "30d")},
-        **{name: usd and rounded(usd, 6) for name, usd in costs.items()},
-        "without_base": without_base(parts),
+        **priced, **dollars(exact),
+        **{f"chg_{ago}_pct": percent(exact["cost_usd"], exact[f"cost_{ago}_usd"]) for ago in ("24h", "30d")},
+        "without_base": without_base(parts), "like_for_like": like_for_like(list(zip(parts, quantities))),
     }
 
 def begun():  # the publication whose series go on: the head before the session was first published

@@ -69,11 +69,11 @@ export interface WithoutBase {
 export const withoutBase = (items: readonly BasketItem[]): WithoutBase[] =>
   items.flatMap(({ id, reason }) => (reason === null ? [] : [{ id, reason }]));
 
-/** An item's share in the level and in its 24-hour change; null: an item of the basket has no base. */
+/** An item's share in the level and in its 24-hour change; null: see quantityComposite. */
 export interface Contribution extends Nullable<Shares> {
   readonly item: BasketItem;
-  /** In the contract's unit. Only in a basket of quantities. */
-  readonly quantity?: Decimal;
+  /** In the contract's unit, and what it costs. Only in a basket of quantities. */
+  readonly bought?: Costs & { readonly quantity: Decimal };
 }
 
 interface Shares {
@@ -87,10 +87,25 @@ interface Shares {
   readonly contribution24hPct: Decimal;
 }
 
-/** What the quantities of a basket cost by each level, US dollars; null: an item lacks it. */
+/** What quantities cost by each level, US dollars; null: the item, or one of the items, has no such level. */
 export interface Costs extends Nullable<Record<"base" | "then24h" | "then30d", Decimal>> {
   readonly now: Decimal;
+}
+
+/** What a basket of quantities costs. */
+interface BasketCosts extends Costs {
   readonly withoutBase: readonly WithoutBase[];
+  /** Of the items with a base alone; null: none has one. */
+  readonly likeForLike: LikeForLike | null;
+}
+
+interface LikeForLike {
+  /** How many items these are. */
+  readonly parts: number;
+  readonly now: Decimal;
+  readonly base: Decimal;
+  /** 100 × now / base. */
+  readonly level: Decimal;
 }
 
 /** A priced index or basket. Level and changes are null if an item lacks what they compare, or there is none. */
@@ -101,7 +116,7 @@ export interface Composite {
   /** One for each item, in their order. */
   readonly contributions: readonly Contribution[];
   /** Only of a basket of quantities. */
-  readonly costs?: Costs;
+  readonly costs?: BasketCosts;
 }
 
 /** The weights of the constituents: all equal, the caller's, or by the caller's quantities. */
@@ -165,52 +180,94 @@ export const equalWeighted = (constituents: readonly Constituent[]): Composite =
 /**
  * Prices a basket of quantities. `quantities[i]`, a positive integer in units of 10⁻⁹, belongs to
  * `items[i]`. A weight is the share of the cost at the base, so the level is 100 × the cost now by the cost
- * at the base. An item without an earlier level leaves out what needs it, and nothing else. Every figure is
- * exact, and rounded once.
+ * at the base. An item without an earlier level leaves out what needs it, and nothing else: without a base its
+ * relative, and of the whole basket the level, weights and contributions; without a level of 24 hours ago the
+ * contributions to that change. Every figure is exact, and rounded once.
  */
 export function quantityComposite(
   items: readonly BasketItem[],
   quantities: readonly bigint[],
 ): Composite {
-  const costsBy = (levelOf: (item: BasketItem) => Micros | null): bigint[] =>
-    items.flatMap((item, at) => {
-      const level = levelOf(item);
-      return level === null ? [] : [(quantities[at] as bigint) * BigInt(level)];
-    });
-  /** Null: an item has no such level. */
-  const total = (costs: readonly bigint[]): bigint | null =>
-    costs.length < items.length ? null : costs.reduce((one, other) => one + other, 0n);
-  const baseCosts = costsBy(({ base }) => base);
-  const now = total(costsBy((item) => item.now)) as bigint;
-  const base = total(baseCosts);
-  const then24h = total(costsBy((item) => item.then24h));
-  const then30d = total(costsBy((item) => item.then30d));
-  const priced = base === null ? null : composite(items.filter(isConstituent), baseCosts);
+  const parts = items.map((item, at) => {
+    const quantity = quantities[at] as bigint;
+    const costBy = (level: Micros | null): bigint | null =>
+      level === null ? null : quantity * BigInt(level);
+    return {
+      item,
+      quantity,
+      now: quantity * BigInt(item.now),
+      base: costBy(item.base),
+      then24h: costBy(item.then24h),
+      then30d: costBy(item.then30d),
+    };
+  });
+  const now = sumOf(parts.map((part) => part.now));
+  /** Null: a part lacks it. */
+  const total = (name: "base" | "then24h" | "then30d"): bigint | null => {
+    const costs = parts.flatMap((part) => part[name] ?? []);
+    return costs.length < parts.length ? null : sumOf(costs);
+  };
+  const [base, then24h, then30d] = [total("base"), total("then24h"), total("then30d")];
   return {
-    level: priced?.level ?? null,
+    level: base === null ? null : percentOf(now, base),
     chg24hPct: changeOf(now, then24h),
     chg30dPct: changeOf(now, then30d),
-    contributions: items.map((item, at) => ({
-      ...(priced?.contributions[at] ?? NO_SHARES),
+    contributions: parts.map(({ item, quantity, ...part }) => ({
       item,
-      quantity: roundRatio(ratio(quantities[at] as bigint, QUANTITY_SCALE), QUANTITY_DECIMALS),
+      bought: {
+        quantity: roundRatio(ratio(quantity, QUANTITY_SCALE), QUANTITY_DECIMALS),
+        ...costsOf(part),
+      },
+      weightPct: part.base === null || base === null ? null : percentOf(part.base, base),
+      relative:
+        part.base === null ? null : roundRatio(ratio(part.now, part.base), RELATIVE_DECIMALS),
+      contribution:
+        part.base === null || base === null ? null : percentOf(part.now - part.base, base),
+      contribution24hPct:
+        part.then24h === null || then24h === null
+          ? null
+          : percentOf(part.now - part.then24h, then24h),
     })),
     costs: {
-      now: dollars(now),
-      base: base === null ? null : dollars(base),
-      then24h: then24h === null ? null : dollars(then24h),
-      then30d: then30d === null ? null : dollars(then30d),
+      ...costsOf({ now, base, then24h, then30d }),
       withoutBase: withoutBase(items),
+      likeForLike: likeForLikeOf(
+        parts.flatMap(({ now, base }) => (base === null ? [] : [{ now, base }])),
+      ),
     },
   };
 }
 
-const NO_SHARES = {
-  weightPct: null,
-  relative: null,
-  contribution: null,
-  contribution24hPct: null,
-} satisfies Nullable<Shares>;
+/** Costs in units of 10⁻⁹ micro-dollars. */
+type ExactCosts = Nullable<Record<"base" | "then24h" | "then30d", bigint>> & {
+  readonly now: bigint;
+};
+
+const costsOf = ({ now, base, then24h, then30d }: ExactCosts): Costs => ({
+  now: dollars(now),
+  base: base === null ? null : dollars(base),
+  then24h: then24h === null ? null : dollars(then24h),
+  then30d: then30d === null ? null : dollars(then30d),
+});
+
+function likeForLikeOf(
+  parts: readonly { readonly now: bigint; readonly base: bigint }[],
+): LikeForLike | null {
+  if (parts.length === 0) return null;
+  const now = sumOf(parts.map((part) => part.now));
+  const base = sumOf(parts.map((part) => part.base));
+  return {
+    parts: parts.length,
+    now: dollars(now),
+    base: dollars(base),
+    level: percentOf(now, base),
+  };
+}
+
+const sumOf = (costs: readonly bigint[]): bigint => costs.reduce((one, other) => one + other, 0n);
+
+const percentOf = (part: bigint, whole: bigint): Decimal =>
+  roundRatio(ratio(part * 100n, whole), INDEX_DECIMALS);
 
 const changeOf = (now: bigint, then: bigint | null): Decimal | null =>
   then === null ? null : roundRatio(ratio((now - then) * 100n, then), CHANGE_DECIMALS);

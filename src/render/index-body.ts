@@ -4,6 +4,7 @@ import {
   INDEX_BASE_LEVEL,
   type Composite,
   type Contribution,
+  type Costs,
   type WithoutBase,
   type Weighting,
 } from "../market/composite.ts";
@@ -34,11 +35,14 @@ export function indexFields<N extends string>(
     chg_24h_pct: exactly(chg24hPct),
     chg_30d_pct: exactly(chg30dPct),
     ...(costs && {
-      cost_usd: exactly(costs.now),
-      cost_base_usd: exactly(costs.base),
-      cost_24h_usd: exactly(costs.then24h),
-      cost_30d_usd: exactly(costs.then30d),
+      ...costFields(costs),
       without_base: [...costs.withoutBase],
+      like_for_like: costs.likeForLike && {
+        parts: costs.likeForLike.parts,
+        cost_usd: exactly(costs.likeForLike.now),
+        cost_base_usd: exactly(costs.likeForLike.base),
+        level: exactly(costs.likeForLike.level),
+      },
     }),
     constituents: contributions.length,
     carried: contributions.filter(({ item }) => item.basis === "carried").length,
@@ -47,13 +51,21 @@ export function indexFields<N extends string>(
   };
 }
 
+const costFields = ({ now, base, then24h, then30d }: Costs) => ({
+  cost_usd: exactly(now),
+  cost_base_usd: exactly(base),
+  cost_24h_usd: exactly(then24h),
+  cost_30d_usd: exactly(then30d),
+});
+
 function contributionOf(contribution: Contribution): Body<typeof index>["contributions"][number] {
-  const { id, ticker, segment, base, now, basis, asOf, baseAsOf } = contribution.item;
+  const { item, bought } = contribution;
+  const { id, ticker, segment, base, now, basis, asOf, baseAsOf } = item;
   return {
     id,
     ticker,
     segment,
-    ...(contribution.quantity && { quantity: exactly(contribution.quantity) }),
+    ...(bought && { quantity: exactly(bought.quantity), ...costFields(bought) }),
     weight_pct: exactly(contribution.weightPct),
     base_usd: base && unitsOf(base),
     spot_usd: unitsOf(now),

@@ -137,30 +137,47 @@ export const sparklines = z.object({
   ),
 });
 
-const WITHOUT_BASE = "Null only in a basket of quantities: a part of it has no base.";
+const WITHOUT_BASE = "Null only in a basket of quantities: the part has no base.";
+const WITHOUT_LEVEL = "Null only in a basket of quantities: one of the parts has no base.";
 
 const contribution = z.object({
   id: z.string(),
   ticker: z.string(),
   segment: z.string(),
-  weight_pct: z.number().nonnegative().nullable().describe(WITHOUT_BASE),
+  weight_pct: z.number().nonnegative().nullable().describe(WITHOUT_LEVEL),
   base_usd: z.number().positive().nullable().describe(WITHOUT_BASE),
   spot_usd: z.number().positive(),
-  relative: z.number().nonnegative().nullable().describe("spot_usd / base_usd."),
-  contribution: z.number().nullable().describe("Points of the level; they sum to level − 100."),
-  contribution_24h_pct: z.number().nullable().describe("Percentage points of chg_24h_pct."),
+  relative: z.number().nonnegative().nullable().describe(`spot_usd / base_usd. ${WITHOUT_BASE}`),
+  contribution: z
+    .number()
+    .nullable()
+    .describe(`Points of the level; they sum to level − 100. ${WITHOUT_LEVEL}`),
+  contribution_24h_pct: z
+    .number()
+    .nullable()
+    .describe(
+      "Percentage points of chg_24h_pct. Null only in a basket of quantities: one of the parts has no cost_24h_usd.",
+    ),
   basis: z.enum(BOARD_BASES).describe("Of the level in force, as on the board."),
   as_of: date.describe("Date of the level in force."),
-  base_as_of: date.nullable().describe("Date of the level of the base."),
+  base_as_of: date.nullable().describe(`Date of the level of the base. ${WITHOUT_BASE}`),
 });
 
-const cost = (levels: string) =>
+const cost = (what: string, missing: string) =>
   z
     .number()
     .nonnegative()
     .nullable()
     .optional()
-    .describe(`Sum of quantity × ${levels}; only with quantities. Null: a part has none.`);
+    .describe(`${what}, US dollars; only with quantities. Null: ${missing}`);
+
+/** By the level in force and by the earlier ones. */
+const costFields = (quantity: string, missing: string) => ({
+  cost_usd: cost(`${quantity} × level in force`, missing),
+  cost_base_usd: cost(`${quantity} × level of the base`, missing),
+  cost_24h_usd: cost(`${quantity} × level of 24 hours earlier`, missing),
+  cost_30d_usd: cost(`${quantity} × level of 30 days earlier`, missing),
+});
 
 const indexFields = {
   ...envelope,
@@ -190,14 +207,23 @@ const indexFields = {
 /** `/index`, the composite or a basket. */
 export const index = z.object({
   ...indexFields,
-  cost_usd: cost("level in force"),
-  cost_base_usd: cost("level of the base"),
-  cost_24h_usd: cost("level of 24 hours earlier"),
-  cost_30d_usd: cost("level of 30 days earlier"),
+  ...costFields("Sum of quantity", "a part has none."),
   without_base: z
     .array(z.object({ id: z.string(), reason: z.enum(EXCLUSION_REASONS) }))
     .optional()
     .describe("Parts without a base that compares: the level is null. Only with quantities."),
+  like_for_like: z
+    .object({
+      parts: count.positive(),
+      cost_usd: z.number().nonnegative(),
+      cost_base_usd: z.number().nonnegative(),
+      level: z.number().nonnegative().describe("100 × cost_usd / cost_base_usd, before rounding."),
+    })
+    .nullable()
+    .optional()
+    .describe(
+      "The same over the parts with a base alone, so that the year can be compared although others lack one. Null: none has a base. Only with quantities.",
+    ),
   contributions: z.array(
     contribution.extend({
       quantity: z
@@ -205,6 +231,7 @@ export const index = z.object({
         .positive()
         .optional()
         .describe("In the contract's unit; only with quantities."),
+      ...costFields("Quantity", "the part has none."),
     }),
   ),
 });

@@ -98,16 +98,30 @@ test("parts without a base leave out what needs it, and nothing else", async () 
     [BROKEN, 1],
   ]);
   for (const part of json.contributions) {
-    expect(part).toMatchObject({
-      weight_pct: null,
-      relative: null,
-      contribution: null,
-      contribution_24h_pct: null,
-    });
+    expect(part).toMatchObject({ weight_pct: null, contribution: null });
+    // Each part has its own costs and its own relative.
+    const { quantity, spot_usd, base_usd, cost_usd, cost_base_usd, relative } = part;
+    expect(cost_usd).toBe(quantity * spot_usd);
+    expect(cost_base_usd).toBe(base_usd && quantity * base_usd);
+    expect(relative).toBe(base_usd && Number((spot_usd / base_usd).toFixed(6)));
+    expect(part.contribution_24h_pct === null).toBe(json.cost_24h_usd === null);
   }
-  const [young, old] = json.contributions;
-  expect([young.base_usd, young.base_as_of]).toEqual([null, null]);
-  expect(old.base_usd).toBeGreaterThan(0);
+  const [young, old, broken] = json.contributions;
+  expect([young.base_usd, young.base_as_of, young.relative]).toEqual([null, null, null]);
+  expect([old.base_usd, old.relative]).toEqual([expect.any(Number), expect.any(Number)]);
+  expect(json.like_for_like).toEqual({
+    parts: 1,
+    cost_usd: old.cost_usd,
+    cost_base_usd: old.cost_base_usd,
+    level: Number(((100 * old.cost_usd) / old.cost_base_usd).toFixed(4)),
+  });
+  // Only the part that lacks a level 24 hours ago has no cost then; the others have theirs.
+  const dayAgo = json.contributions.map(
+    (part: Part & { cost_24h_usd: number | null }) => part.cost_24h_usd,
+  );
+  expect(json.cost_24h_usd === null).toBe(dayAgo.includes(null));
+  expect(old.cost_24h_usd).toBe(1.5 * (await closeOf("dram-2", "2026-11-19")));
+  expect([broken.base_usd, broken.cost_base_usd]).toEqual([null, null]);
   // A change depends on its own instant alone.
   const isNull = (cost: string, change: string) =>
     expect(json[cost] === null).toBe(json[change] === null);
@@ -115,6 +129,11 @@ test("parts without a base leave out what needs it, and nothing else", async () 
   isNull("cost_30d_usd", "chg_30d_pct");
   const { json: alone } = await ask("ids=dram-2&quantities=1.5");
   expect(alone.without_base).toEqual([]);
+  const { parts, level, ...costs } = alone.like_for_like;
+  expect([parts, level]).toEqual([1, alone.level]);
+  expect(alone).toMatchObject(costs);
+  const { json: none } = await ask(`ids=${YOUNG},${BROKEN}&quantities=2,1`);
+  expect([none.level, none.like_for_like]).toEqual([null, null]);
 });
 
 test("costs are exact beyond the digits of a double", async () => {

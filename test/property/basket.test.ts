@@ -1,7 +1,12 @@
 /** Compares every figure of a basket with fractions of big integers, also at ties. */
 import { fc, test } from "@fast-check/vitest";
 import { expect } from "vitest";
-import { composite, quantityComposite, type Constituent } from "../../src/market/composite.ts";
+import {
+  composite,
+  quantityComposite,
+  type BasketItem,
+  type Constituent,
+} from "../../src/market/composite.ts";
 import {
   fractionOf,
   HUNDRED,
@@ -50,11 +55,20 @@ const quantity = fc.oneof(
 );
 const basket = fc.array(fc.tuple(constituent, weight), { minLength: 1, maxLength: 12 });
 
-const purchase = fc.array(fc.tuple(constituent, quantity), { minLength: 1, maxLength: 12 });
+/** A contract on the board that may lack each of the earlier levels by itself. */
+const part: fc.Arbitrary<BasketItem> = fc
+  .tuple(constituent, ...["base", "24h", "30d"].map(() => fc.integer({ min: 0, max: 4 })))
+  .map(([item, base, then24h, then30d]) => ({
+    ...item,
+    ...(base === 0 && { base: null, baseAsOf: null, reason: "no_base_level" as const }),
+    ...(then24h === 0 && { then24h: null }),
+    ...(then30d === 0 && { then30d: null }),
+  }));
+const purchase = fc.array(fc.tuple(part, quantity), { minLength: 1, maxLength: 6 });
 
 const whole = (value: number | bigint): Fraction => fractionOf(`${value}`);
 /** The naive calculation's form of a number. */
-const marked = (decimal: string | null): string => `#${decimal}`;
+const marked = (decimal: string | null): string | null => decimal && `#${decimal}`;
 
 test.prop([basket], runs(2_000))("every figure is exact and rounded once", (items) => {
   const weights = items.map(([, value]) => whole(value));
@@ -94,36 +108,59 @@ test.prop([basket], runs(2_000))("every figure is exact and rounded once", (item
 
 test.prop([purchase], runs(2_000))("quantities are weighed by what they cost", (items) => {
   const [unit, dollar] = [whole(ONE), whole(1_000_000)];
-  const spent = ([item, quantity]: (typeof items)[number], price: keyof Levels): Fraction =>
-    times(over(whole(quantity), unit), over(whole(item[price]), dollar));
-  const cost = (price: keyof Levels): Fraction =>
-    items.map((item) => spent(item, price)).reduce(plus, ZERO);
-  const [now, base, before] = [cost("now"), cost("base"), cost("then24h")];
+  /** Null: the contract has no such level. */
+  const spent = ([item, quantity]: (typeof items)[number], price: Price): Fraction | null => {
+    const level = item[price];
+    return level === null ? null : times(over(whole(quantity), unit), over(whole(level), dollar));
+  };
+  const sum = (costs: readonly (Fraction | null)[]): Fraction | null =>
+    costs.reduce((one, other) => one && other && plus(one, other), ZERO);
+  const cost = (price: Price): Fraction | null => sum(items.map((item) => spent(item, price)));
+  const [now, base, before] = [cost("now") as Fraction, cost("base"), cost("then24h")];
+  const percentOf = (share: Fraction | null, total: Fraction | null): string | null =>
+    share && total && rounded(over(times(share, HUNDRED), total), 4);
+  const changeSince = (then: Fraction | null): string | null => then && percentChange(now, then);
+  const text = (amount: Fraction | null): string | null => amount && rounded(amount, 6);
 
-  const result = quantityComposite(
+  const { level, chg24hPct, chg30dPct, contributions, costs } = quantityComposite(
     items.map(([item]) => item),
     items.map(([, value]) => value),
   );
-  const { costs } = result;
-  expect(marked(result.level)).toBe(rounded(over(times(now, HUNDRED), base), 4));
-  expect(marked(result.chg24hPct)).toBe(percentChange(now, before));
-  expect(marked(result.chg30dPct)).toBe(percentChange(now, cost("then30d")));
-  for (const price of ["now", "base", "then24h", "then30d"] as const) {
-    expect(marked(costs?.[price] ?? null)).toBe(rounded(cost(price), 6));
+  expect(marked(level)).toBe(percentOf(now, base));
+  expect(marked(chg24hPct)).toBe(changeSince(before));
+  expect(marked(chg30dPct)).toBe(changeSince(cost("then30d")));
+  for (const price of PRICES) expect(marked(costs?.[price] ?? null)).toBe(text(cost(price)));
+  const based = items.filter(([item]) => item.reason === null);
+  const [nowOfBased, baseOfBased] = (["now", "base"] as const).map((price) =>
+    sum(based.map((item) => spent(item, price))),
+  ) as [Fraction, Fraction];
+  const found = costs?.likeForLike ?? null;
+  expect(found?.parts ?? 0).toBe(based.length);
+  if (found !== null) {
+    expect(marked(found.now)).toBe(text(nowOfBased));
+    expect(marked(found.base)).toBe(text(baseOfBased));
+    expect(marked(found.level)).toBe(percentOf(nowOfBased, baseOfBased));
   }
-  result.contributions.forEach((contribution, at) => {
+  contributions.forEach((contribution, at) => {
     const item = items[at] as (typeof items)[number];
-    const percentOf = (total: Fraction, part: Fraction): string =>
-      rounded(over(times(part, HUNDRED), total), 4);
-    const moved = (then: keyof Levels): Fraction => minus(spent(item, "now"), spent(item, then));
-    expect(marked(contribution.quantity ?? null)).toBe(rounded(over(whole(item[1]), unit), 9));
-    expect(marked(contribution.weightPct)).toBe(percentOf(base, spent(item, "base")));
-    expect(marked(contribution.contribution)).toBe(percentOf(base, moved("base")));
-    expect(marked(contribution.contribution24hPct)).toBe(percentOf(before, moved("then24h")));
+    const [nowCost, baseCost, dayAgoCost] = (["now", "base", "then24h"] as const).map((price) =>
+      spent(item, price),
+    ) as [Fraction, Fraction | null, Fraction | null];
+    const moved = (then: Fraction | null): Fraction | null => then && minus(nowCost, then);
+    const { bought, relative } = contribution;
+    expect(marked(bought?.quantity ?? null)).toBe(rounded(over(whole(item[1]), unit), 9));
+    for (const price of PRICES) {
+      expect(marked(bought?.[price] ?? null)).toBe(text(spent(item, price)));
+    }
+    expect(marked(relative)).toBe(baseCost && rounded(over(nowCost, baseCost), 6));
+    expect(marked(contribution.weightPct)).toBe(percentOf(baseCost, base));
+    expect(marked(contribution.contribution)).toBe(percentOf(moved(baseCost), base));
+    expect(marked(contribution.contribution24hPct)).toBe(percentOf(moved(dayAgoCost), before));
   });
 });
 
-type Levels = Pick<Constituent, "now" | "base" | "then24h" | "then30d">;
+const PRICES = ["now", "base", "then24h", "then30d"] as const;
+type Price = (typeof PRICES)[number];
 
 test.prop([constituent])("one piece of one contract is the contract itself", (item) => {
   const { level, costs, contributions } = quantityComposite([item], [ONE]);
@@ -132,5 +169,5 @@ test.prop([constituent])("one piece of one contract is the contract itself", (it
   expect([costs?.now, costs?.base, costs?.then24h, costs?.then30d].map(Number)).toEqual(
     levels.map((micros) => micros / 1e6),
   );
-  expect(contributions).toMatchObject([{ quantity: "1", weightPct: "100" }]);
+  expect(contributions).toMatchObject([{ bought: { quantity: "1" }, weightPct: "100" }]);
 });

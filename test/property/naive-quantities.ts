@@ -1,6 +1,9 @@
 /** The second calculation of a basket of quantities, and of what all baskets are priced from. */
 import {
   fractionOf,
+  HUNDRED,
+  minus,
+  over,
   percentChange,
   plus,
   rounded,
@@ -45,36 +48,50 @@ export function naiveQuantities(
     const then = cost(field);
     return then && percentChange(now, then);
   };
-  const isWhole = cost("base_usd") !== null;
-  // Quantity and level have 15 decimals together, so this text is exact.
-  const weights = spent("base_usd").map((one) => rounded(one ?? ZERO, 15).slice(1));
-  const index = naiveIndex(raw, sessionUtc, isWhole ? picks : [], isWhole ? weights : []);
+  const base = cost("base_usd");
+  const dayAgo = cost("then_24h_usd");
+  const compared = parts.map((_, place) => ({
+    now: spent("spot_usd")[place] as Fraction,
+    base: spent("base_usd")[place] ?? null,
+  }));
+  const shares = parts.map((part, place) => {
+    const { now: nowCost, base: baseCost } = compared[place] as (typeof compared)[number];
+    const dayAgoCost = spent("then_24h_usd")[place] ?? null;
+    return {
+      weight_pct: base && baseCost && percentOf(baseCost, base),
+      base_usd: part["base_usd"],
+      spot_usd: part["spot_usd"],
+      relative: baseCost && rounded(over(nowCost, baseCost), 6),
+      contribution: base && baseCost && percentOf(minus(nowCost, baseCost), base),
+      contribution_24h_pct: dayAgo && dayAgoCost && percentOf(minus(nowCost, dayAgoCost), dayAgo),
+    };
+  });
   return {
-    base: index.base,
-    level: isWhole ? index.level : null,
+    base: naiveIndex(raw, sessionUtc, []).base,
+    level: base && percentOf(now, base),
     chg_24h_pct: changeSince("then_24h_usd"),
     chg_30d_pct: changeSince("then_30d_usd"),
     cost_usd: rounded(now, 6),
-    cost_base_usd: textOf(cost("base_usd")),
-    cost_24h_usd: textOf(cost("then_24h_usd")),
+    cost_base_usd: textOf(base),
+    cost_24h_usd: textOf(dayAgo),
     cost_30d_usd: textOf(cost("then_30d_usd")),
     without_base: parts.flatMap(({ id, reason }) => (reason === null ? [] : [{ id, reason }])),
+    like_for_like: naiveLikeForLike(compared),
     constituents: `#${parts.length}`,
     carried: `#${parts.filter(({ basis }) => basis === "carried").length}`,
     contributions: parts.map(({ id, ticker, segment, ...part }, place) => {
-      const { base_usd, spot_usd, basis, as_of, base_as_of } = part;
-      const share = index.contributions[place];
+      const { basis, as_of, base_as_of } = part;
+      const costOf = (field: string): string | null => textOf(spent(field)[place] ?? null);
       return {
         id,
         ticker,
         segment,
         quantity: rounded(fractionOf(quantities[place] as string), 9),
-        weight_pct: share?.["weight_pct"] ?? null,
-        base_usd,
-        spot_usd,
-        relative: share?.["relative"] ?? null,
-        contribution: share?.["contribution"] ?? null,
-        contribution_24h_pct: share?.["contribution_24h_pct"] ?? null,
+        cost_usd: costOf("spot_usd"),
+        cost_base_usd: costOf("base_usd"),
+        cost_24h_usd: costOf("then_24h_usd"),
+        cost_30d_usd: costOf("then_30d_usd"),
+        ...shares[place],
         basis,
         as_of,
         base_as_of,
@@ -83,6 +100,29 @@ export function naiveQuantities(
     excluded: [],
   };
 }
+
+/** Over the parts with a base, as if the others were not bought; null: no part has one. */
+function naiveLikeForLike(
+  compared: readonly { readonly now: Fraction; readonly base: Fraction | null }[],
+): unknown {
+  let [parts, now, base] = [0, ZERO, ZERO];
+  for (const part of compared) {
+    if (part.base === null) continue;
+    parts += 1;
+    now = plus(now, part.now);
+    base = plus(base, part.base);
+  }
+  if (parts === 0) return null;
+  return {
+    parts: `#${parts}`,
+    cost_usd: rounded(now, 6),
+    cost_base_usd: rounded(base, 6),
+    level: percentOf(now, base),
+  };
+}
+
+const percentOf = (part: Fraction, whole: Fraction): string =>
+  rounded(over(times(part, HUNDRED), whole), 4);
 
 const textOf = (cost: Fraction | null): string | null => cost && rounded(cost, 6);
 
