@@ -36,6 +36,10 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
+/** Of a basket with a part without a base, 0.2.0 left out these figures of all parts; later versions tell them. */
+const withoutUntold = (name: string, value: unknown): unknown =>
+  value === null && ["relative", "contribution_24h_pct"].includes(name) ? undefined : value;
+
 test("the version that is in package.json is frozen", () => {
   // A development version is none yet.
   const [version = "", isDevelopment = false] = PROGRAM.version.split("-");
@@ -48,7 +52,7 @@ describe.each([...frozen, "this version"])("%s", (version) => {
   let proxy: TestProxy;
   beforeAll(async () => {
     const lines = String(await readFile(path(FILES.answers))).trimEnd();
-    answers = lines.split("\n").map((line) => JSON.parse(line));
+    answers = lines.split("\n").map((line) => JSON.parse(line, withoutUntold));
     proxy = await serve(FILES.store, ASKED_AT, FILES.publicKey);
   });
   afterAll(() => proxy.close());
