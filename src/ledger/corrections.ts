@@ -15,6 +15,8 @@ export interface Correction {
   readonly reason: string;
   /** The first snapshot with the correction, `2026-11-21T00Z/r2`. */
   readonly correctedIn: string;
+  /** The number of the entry that made this snapshot the head; null: an older program did not store it. */
+  readonly publication: number | null;
 }
 
 const fileSchema = z.array(
@@ -25,6 +27,7 @@ const fileSchema = z.array(
     new_usd: z.number().positive().nullable(),
     reason: z.string(),
     corrected_in: z.string(),
+    publication: z.int().positive().nullable().default(null),
   }),
 );
 
@@ -35,6 +38,7 @@ export const correctionFields = (item: Correction) => ({
   new_usd: item.newUsd === null ? null : Number(item.newUsd),
   reason: item.reason,
   corrected_in: item.correctedIn,
+  publication: item.publication,
 });
 
 /** The text of `corrections.json`, in the order given. */
@@ -51,6 +55,7 @@ export function parseCorrections(bytes: Buffer, where: string): Correction[] {
       newUsd: item.new_usd === null ? null : String(item.new_usd),
       reason: item.reason,
       correctedIn: item.corrected_in,
+      publication: item.publication,
     }));
   } catch (cause) {
     throw new DamageError(`${where} is not a list of corrections`, [], { cause });

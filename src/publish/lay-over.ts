@@ -51,11 +51,12 @@ export function layOver(
   return { base, catalog, amendment: { ...amendment, ledger } };
 }
 
-/** The corrections that a run makes in the snapshot `name`. */
+/** The corrections that a run makes in the snapshot `name`, which the entry `publication` makes the head. */
 export const correctionsOf = (
   { restatements }: Amendment,
   reason: string,
   name: SnapshotName,
+  publication: number,
 ): Correction[] =>
   restatements.map(({ contract, session, old, now }) => ({
     contract,
@@ -64,4 +65,5 @@ export const correctionsOf = (
     newUsd: now === null ? null : formatMicros(now.usd),
     reason,
     correctedIn: snapshotText(name),
+    publication,
   }));

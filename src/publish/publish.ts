@@ -8,6 +8,7 @@ import { limitsOf } from "../feed/finding.ts";
 import { unmovedSince } from "../feed/gate-levels.ts";
 import { judge, timeGatesOf } from "../feed/gates.ts";
 import { USUAL_STILL_SESSIONS } from "../market/coverage.ts";
+import { numberAfter } from "../snapshot/log/append.ts";
 import { NO_KEYS, requireTrusted } from "../snapshot/log/sign.ts";
 import { timeFindings } from "../snapshot/log/time-gates.ts";
 import type { ObjectStore } from "../store/object-store.ts";
@@ -116,7 +117,8 @@ async function attempt(
   passGates(verdict, mayWait);
 
   const name = { session, revision: await nextRevision(store, session, base.end.head) };
-  const fresh = correctionsOf(amendment, request.revise ?? "", name);
+  const publication = numberAfter(base.end.newest);
+  const fresh = correctionsOf(amendment, request.revise ?? "", name, publication);
   const { series, restatement } = seriesFor(content, base, request.restateSeries ?? null);
   const made = {
     name,

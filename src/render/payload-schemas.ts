@@ -61,6 +61,12 @@ const correctionFields = {
   new_usd: z.number().positive().nullable(),
   reason: z.string(),
   corrected_in: z.string().describe("The snapshot that brought the correction."),
+  publication: count
+    .positive()
+    .nullable()
+    .describe(
+      "The number of the log's entry that brought it; null: an older version of the service published it.",
+    ),
 };
 const CORRECTIONS = "Published levels that were changed later; null: no level.";
 

@@ -1,5 +1,11 @@
 /** Corrections: what is a correction, what is only backfill, and what a revision keeps. */
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { FolderStore } from "../../src/store/folder-store.ts";
+import { publicationKey, snapshotText, type SnapshotName } from "../../src/store/paths.ts";
+import { copyOf } from "../http/fixture.ts";
+import { InterceptedStore } from "../faults/crash-store.ts";
+import { append, EMPTY_PRUNE, readHead } from "../store/log-entries.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { headJson, lines, mustPublish, quotesOf, tryPublish } from "./small-market.ts";
 import { failure, NOON, published, QUOTES } from "./two-sessions.ts";
@@ -94,6 +100,7 @@ describe("corrections", () => {
         new_usd: 11.5,
         reason: "Typing error",
         corrected_in: "2026-11-21T00Z/r2",
+        publication: 3,
       },
     ]);
     // Starter sees the session before, with the correction and the basis of the old level.
@@ -125,6 +132,51 @@ describe("corrections", () => {
     ).toEqual([
       [12, null],
       [null, 12],
+    ]);
+  });
+
+  test("a run whose number is taken names the number that it gets", async () => {
+    const inner = await published();
+    let isRaced = false;
+    const store = new InterceptedStore(inner, async ({ kind, key }, run) => {
+      if (kind === "create" && key === publicationKey(3) && !isRaced) {
+        isRaced = true;
+        await append(inner, EMPTY_PRUNE);
+      }
+      return run();
+    });
+    const quotes = lines(QUOTES, "a,11.5,2026-11-20T12Z");
+    await mustPublish(store, { quotes, revise: "Typing error" });
+    expect((await readHead(inner))?.number).toBe(4);
+    for (const path of ["corrections.json", "pro/corrections.json"]) {
+      const file = await headJson(inner, path);
+      const [{ publication, corrected_in }] = file.corrections ?? file;
+      expect([isRaced, path, publication]).toEqual([true, path, 4]);
+      expect(corrected_in).toBe(snapshotText((await readHead(inner)) as SnapshotName));
+    }
+  });
+
+  test("those of an older program have no number, and new ones have", async () => {
+    const released = join(import.meta.dirname, "../released/0.2.0/store");
+    const store = await copyOf(new FolderStore(released));
+    const older = await headJson(store, "corrections.json");
+    expect(older.length).toBeGreaterThan(1);
+    const number = ((await readHead(store))?.number ?? 0) + 1;
+    await mustPublish(store, {
+      quotes: lines(QUOTES, "ddr5-16gb-spot,3.02,2026-11-20T00Z"),
+      revise: "Typing error",
+      nowMs: Date.parse("2026-11-21T00:20:00Z"),
+    });
+    const all = await headJson(store, "corrections.json");
+    const added = all.slice(older.length);
+    expect(all.slice(0, older.length)).toEqual(
+      older.map((item: object) => ({ ...item, publication: null })),
+    );
+    expect(added).toMatchObject([{ contract: "ddr5-16gb-spot", publication: number }]);
+    const listed = (await headJson(store, "pro/corrections.json")).corrections;
+    expect(listed.map((item: { publication: number | null }) => item.publication)).toEqual([
+      ...older.map(() => null),
+      number,
     ]);
   });
 

@@ -211,6 +211,8 @@ export interface CorrectionRow {
   readonly new_usd: string | null;
   readonly reason: string;
   readonly corrected_in: string;
+  /** `#` and the number of the entry that brought it. */
+  readonly publication: string;
 }
 
 /** Compares the workbook's sheets with the records. */

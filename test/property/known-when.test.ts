@@ -93,6 +93,17 @@ interface Head {
   readonly snapshot: string;
   readonly levels: readonly Row[];
   readonly superseded: readonly Row[];
+  readonly corrections: readonly CorrectionItem[];
+  /** How many of them its entry of the log counts as its own. */
+  readonly corrected: number;
+}
+
+/** A correction in corrections.json. */
+interface CorrectionItem {
+  readonly contract: string;
+  readonly session_utc: string;
+  readonly corrected_in: string;
+  readonly publication: number | null;
 }
 
 /** A snapshot as its run left it. */
@@ -201,6 +212,10 @@ class History {
       snapshot,
       levels: await rowsOf("levels.csv"),
       superseded: await rowsOf("superseded.csv"),
+      corrections: JSON.parse(
+        String(await plainBytes(this.store, `sessions/${snapshot}/corrections.json`)),
+      ),
+      corrected: head.corrections,
     });
   }
 
@@ -328,6 +343,28 @@ function expectKnown(history: History, head: Head): number {
   return line.length;
 }
 
+/** A publish adds its corrections with its own number to those of the entry before; a rollback has those of then. */
+function expectNumbered(history: History, head: Head): void {
+  const [, parent] = history.lineOf(head);
+  const older = head.isRollback
+    ? (history.heads.find(({ snapshot }) => snapshot === head.snapshot) as Head).corrections
+    : (parent?.corrections ?? []);
+  const { renamed } = history.published(head);
+  const renamedOlder = older.map((item) => ({
+    ...item,
+    contract: renamed.get(item.contract) ?? item.contract,
+  }));
+  const kept = head.corrections.slice(0, older.length);
+  expect(kept).toEqual(head.isRollback ? older : renamedOlder);
+  const fresh = head.corrections.slice(older.length);
+  expect(fresh.length).toBe(head.isRollback ? 0 : head.corrected);
+  for (const { publication, corrected_in } of fresh) {
+    expect([publication, corrected_in]).toEqual([head.number, head.snapshot]);
+  }
+  const order = fresh.map(({ contract, session_utc }) => `${contract} ${session_utc}`);
+  expect(order).toEqual(order.toSorted());
+}
+
 const histories = fc.record({
   contracts: fc.integer({ min: 2, max: 4 }),
   backs: fc.uniqueArray(fc.constantFrom(...BACK, 4, 5, 6, 7), { minLength: 3 }),
@@ -341,7 +378,9 @@ test.prop([histories], { numRuns: 20 })(
     await history.begin(contracts, backs);
     for (const each of steps) {
       await history.take(each);
-      expectKnown(history, history.heads.at(-1) as Head);
+      const head = history.heads.at(-1) as Head;
+      expectKnown(history, head);
+      expectNumbered(history, head);
     }
     const { store, clock, heads } = history;
     const proxy = await startTestProxy({ store, clock });

@@ -54,10 +54,11 @@ const repriced = (level: RawLevel): RawLevel => ({
   high_usd: level.high_usd && "8.000001",
 });
 
-/** The corrections of a revision that reprices these levels, by contract. */
+/** The corrections of a revision that reprices these levels and is the entry `number`, by contract. */
 function correctionRows(
   old: readonly RawLevel[],
   sessionUtc: string,
+  number: number,
 ): ReadonlyMap<string, readonly CorrectionRow[]> {
   const byContract = Map.groupBy(old, ({ id }) => id);
   const rowOf = (level: RawLevel): CorrectionRow => {
@@ -68,6 +69,7 @@ function correctionRows(
       new_usd: `#${repriced(level).spot_usd}`,
       reason: "Typing error",
       corrected_in: `${sessionUtc.slice(0, 13)}Z/r2`,
+      publication: `#${number}`,
     };
   };
   return new Map([...byContract].map(([id, levels]) => [id, levels.map(rowOf)]));
@@ -174,7 +176,7 @@ describe("the published numbers", () => {
     expect(result.snapshot.revision).toBe(2);
 
     const old = raw.levels.filter((_, at) => places.has(at));
-    const rows = correctionRows(old, sessionUtc);
+    const rows = correctionRows(old, sessionUtc, 2);
     await expectNaive(store, result, revised, sessionUtc, rows);
   });
 
@@ -227,7 +229,7 @@ describe("the published numbers", () => {
       const patches = corrected.map((level) => ({ ...level, break: null }));
       const revision = { ...common, contracts: null, quotes: patches, revise: "Typing error" };
       const second = await publishRaw(store, revision, sessionUtc);
-      const rows = correctionRows(changed.levels.filter(isBreak), sessionUtc);
+      const rows = correctionRows(changed.levels.filter(isBreak), sessionUtc, 3);
       await expectNaive(store, second, revised, sessionUtc, rows);
     },
   );

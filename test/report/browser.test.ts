@@ -17,6 +17,7 @@ const correction = {
   newUsd: "1000000000",
   reason: "A reason of usual length, which takes more than one line on a telephone",
   correctedIn: "2026-11-21T00Z/r2",
+  publication: 2,
 };
 
 const REPORTS = {

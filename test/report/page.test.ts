@@ -77,6 +77,7 @@ describe("text from the feeds", () => {
     newUsd: null,
     reason: name,
     correctedIn: "2026-11-21T00Z/r2",
+    publication: 2,
   };
   const report = reportOf(HOSTILE_MARKET, { attribution: name, corrections: [correction] });
 
@@ -105,6 +106,7 @@ describe("corrections", () => {
     newUsd: number === 1 ? null : "2.25",
     reason: `Reason ${number}`,
     correctedIn,
+    publication: 2,
   });
 
   test("all are listed, newest first, those of this session marked", () => {

@@ -304,7 +304,7 @@ async function publishRevision(life: SoakLife): Promise<void> {
   const reason = `correction ${life.publications}`;
   const ran = await life.publish(path, ["--revise", reason]);
   requireCode(ran, "publish --revise", 0);
-  life.adopt(ran, (snapshot) => life.market.change(changes, reason, snapshot));
+  life.adopt(ran, (snapshot, number) => life.market.change(changes, reason, snapshot, number));
 }
 
 async function prune(life: SoakLife): Promise<void> {

@@ -185,11 +185,12 @@ export class SoakLife {
 
   /**
    * Call after a successful publish: the log must be one entry longer, and the snapshot must hold the
-   * market after `take`, which gets the snapshot's name.
+   * market after `take`, which gets the snapshot's name and the entry's number.
    */
-  adopt(ran: Ran, take: (snapshot: string) => void): void {
-    const { snapshot } = JSON.parse(ran.stdout) as { snapshot: string };
-    take(snapshot);
+  adopt(ran: Ran, take: (snapshot: string, number: number) => void): void {
+    const ended = JSON.parse(ran.stdout) as { snapshot: string; publication: number };
+    const { snapshot } = ended;
+    take(snapshot, ended.publication);
     this.states.set(snapshot, this.market.state);
     this.publications += 1;
   }

@@ -115,8 +115,11 @@ export class SoakMarket {
     this.#state = { ...this.#state, given };
   }
 
-  /** Applies changes; each is a correction for `reason`, made in the snapshot `correctedIn`. */
-  change(changes: readonly Change[], reason: string, correctedIn: string): void {
+  /**
+   * Applies changes; each is a correction for `reason`, made in the snapshot `correctedIn` by the entry with this
+   * number.
+   */
+  change(changes: readonly Change[], reason: string, correctedIn: string, number: number): void {
     const given = new Map(this.#state.given);
     const corrections = new Map(this.#state.corrections);
     for (const { id, session_utc, level } of changes) {
@@ -127,6 +130,7 @@ export class SoakMarket {
         new_usd: level === null ? null : `#${level.spot_usd}`,
         reason,
         corrected_in: correctedIn,
+        publication: `#${number}`,
       };
       corrections.set(id, [...(corrections.get(id) ?? []), row]);
       if (level === null) given.delete(slotOf(id, session_utc));

@@ -78,9 +78,11 @@ function leadOf(line: string): string {
   return line.slice(at, line.indexOf('"', at));
 }
 
-/** The value of a correction's last member. */
-const correctedIn = (line: string): string =>
-  line.slice(line.lastIndexOf(':"') + 2, line.lastIndexOf('"}'));
+/** The last text of a correction: only a number comes after it. It has no escapes. */
+function correctedIn(line: string): string {
+  const at = line.lastIndexOf(':"') + 2;
+  return line.slice(at, line.indexOf('"', at));
+}
 
 /** One record of CSV (RFC 4180), with its line break. */
 const RECORD = /[^"\n]*(?:"[^"]*"[^"\n]*)*\n/g;
