@@ -65,21 +65,32 @@ const WITH_HISTORY = tiersWhere(({ history }) => history !== null, "and");
 /** `publication`. */
 export const PUBLICATION: Parameter = {
   name: "publication",
-  description: `The data as entry N of the log published it (${WITH_HISTORY}, to the depth of their history): the same bytes as then. Not together with as_of.`,
+  description: `The data as entry N of the log published it (${WITH_HISTORY}, to the depth of their history): the same bytes as then. Only one of publication, as_of and session.`,
   schema: { type: "integer", format: "int64", minimum: 1 },
   example: 2,
 };
-const AS_OF: Parameter = {
+/** `as_of`. */
+export const AS_OF: Parameter = {
   name: "as_of",
-  description: `The data as published at this instant (${WITH_HISTORY}, to the depth of their history): ISO 8601 with Z or an offset, not in the future. A date means its end, UTC.`,
+  description: `The data as published at this instant (${WITH_HISTORY}, to the depth of their history): ISO 8601 with Z or an offset, not in the future. A date means its end, UTC; today's date means now.`,
   schema: {
     type: "string",
     pattern: "^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d+)?)?(Z|[+-]\\d{2}:\\d{2}))?$",
   },
   example: "2026-11-21T00:05:00Z",
 };
+/** `session`. */
+export const SESSION: Parameter = {
+  name: "session",
+  description: `The data of this session of your tier (${WITH_HISTORY}, to the depth of their history), as the newest entry of the log that has it published it. A later revision or rollback changes the answer.`,
+  schema: {
+    type: "string",
+    pattern: "^\\d{4}-\\d{2}-\\d{2}T(00|12)(:00:00\\.000)?Z$",
+  },
+  example: "2026-11-21T00Z",
+};
 /** A vintage: data as it was published then. */
-export const VINTAGE: readonly Parameter[] = [PUBLICATION, AS_OF];
+export const VINTAGE: readonly Parameter[] = [PUBLICATION, AS_OF, SESSION];
 /** A basket of one's own. */
 export const BASKET: readonly Parameter[] = [
   {
@@ -121,9 +132,17 @@ const SEGMENT: Parameter = {
 const AFTER: Parameter = {
   name: "after",
   description:
-    "Only corrections whose corrected_in was first published by an entry of the log after N.",
+    "Only corrections whose corrected_in was first published by an entry of the log after N. Not together with since.",
   schema: { type: "integer", format: "int64", minimum: 0 },
   example: 1,
+};
+
+const SINCE: Parameter = {
+  name: "since",
+  description:
+    "Only corrections whose corrected_in was first published on this date, UTC, or later. Not together with after.",
+  schema: { type: "string", format: "date" },
+  example: "2026-11-01",
 };
 
 /** Which contracts. */
@@ -158,4 +177,4 @@ export const DATES: readonly Parameter[] = [
   },
 ];
 /** Which corrections. */
-export const CORRECTIONS: readonly Parameter[] = [...CONTRACTS, AFTER];
+export const CORRECTIONS: readonly Parameter[] = [...CONTRACTS, AFTER, SINCE];

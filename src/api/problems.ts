@@ -102,8 +102,8 @@ export const PROBLEMS = {
     status: 404,
     title: "Not published",
     meaning:
-      "The log has no such publication, nothing was published by that instant, or it is older than any tier may see.",
-    remedy: "Take numbers and instants from /api/public/v1/publications.",
+      "The log has no such publication or session, nothing was published by that instant, or it is older than any tier may see.",
+    remedy: "Take numbers, instants and sessions from /api/public/v1/publications.",
   },
   pruned: {
     status: 410,

@@ -8,7 +8,9 @@ import { InputError } from "../lib/errors.ts";
 import { requireKeyAddress } from "../lib/key-address.ts";
 import { counted } from "../lib/text.ts";
 import { readRemembered, requireSeen, writeRemembered } from "../snapshot/log/seen.ts";
+import type { Publication } from "../snapshot/log/entry.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
+import { wasThere, type VintageQuery } from "../proxy/answers/vintage.ts";
 import { answerOf, fileSteps } from "./file-proof.ts";
 import { proveLog, signatureStep } from "./log-proof.ts";
 import { Service } from "./untrusted-service.ts";
@@ -81,14 +83,13 @@ async function prove(
   steps.push(proven("answer", `${answer.what}: ${shown}`));
   steps.push(...(await fileSteps(service, target, answer)));
   const first = Math.max(1, Math.min(remembered?.number ?? 1, number) - PROVEN_AGAIN);
-  const { asOfMs } = "asOfMs" in vintage ? vintage : LIVE;
-  const log = await proveLog(service, answer.stored, first, remembered?.number ?? 0, asOfMs);
+  const { isMeant, name } = meantBy(vintage, answer.publication);
+  const log = await proveLog(service, answer.stored, first, remembered?.number ?? 0, isMeant);
   const newest = log.newest.entry.number;
-  if ("asOfMs" in vintage && log.head !== number) {
-    const when = vintage === LIVE ? "" : " at that instant";
-    const head = log.head === 0 ? "an earlier one, or none" : `entry ${log.head}`;
+  if (log.meant !== number) {
+    const meant = log.meant === 0 ? "an earlier one, or none" : `entry ${log.meant}`;
     throw new HeadChangedError(
-      `${answer.what} answers with entry ${number}, and the head${when} is ${head}`,
+      `${answer.what} answers with entry ${number}, and the ${name} is ${meant}`,
     );
   }
   steps.push(proven("log", `Entries ${first} to ${newest} of the log follow each other`));
@@ -103,4 +104,19 @@ async function prove(
     steps.push(unproven("memory", "No earlier check is remembered without --remember"));
   }
   if (remember !== null) await writeRemembered(remember, seen);
+}
+
+/** Which entries a request may mean, of which the newest is the one, and its name. */
+function meantBy(
+  vintage: VintageQuery,
+  { number, session }: Publication,
+): { readonly isMeant: (entry: Publication) => boolean; readonly name: string } {
+  if ("number" in vintage) {
+    return { isMeant: (entry) => entry.number === number, name: "entry asked for" };
+  }
+  if ("session" in vintage) {
+    return { isMeant: (entry) => entry.session === session, name: "newest one of its session" };
+  }
+  const name = vintage === LIVE ? "head" : "head at that instant";
+  return { isMeant: (entry) => wasThere(entry, vintage.asOfMs), name };
 }

@@ -55,6 +55,11 @@ export async function answerOf(service: Service, { path, vintage }: Target): Pro
   if ("number" in vintage && vintage.number !== entry.number) {
     throw new DamageError(`${what} answers with entry ${named}, which was not asked for`);
   }
+  if ("session" in vintage && headers["x-session-utc"] !== sessionUtc(vintage.session)) {
+    throw new DamageError(
+      `${what} names the session ${said(headers["x-session-utc"])}, which was not asked for`,
+    );
+  }
   if (headers["unencoded-digest"] === undefined) {
     throw new DamageError(`${what} has no unencoded-digest`);
   }

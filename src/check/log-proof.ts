@@ -4,12 +4,12 @@ import {
   ENTRY_BYTES_MAX,
   isPublication,
   parseEntry,
+  type Publication,
   type StoredEntry,
 } from "../snapshot/log/entry.ts";
 import { requireSigned } from "../snapshot/log/sign.ts";
 import { walkLog } from "../snapshot/log/walk.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
-import { wasThere } from "../proxy/answers/vintage.ts";
 import { unexpected, type Service } from "./untrusted-service.ts";
 import { proven, unproven, type Step } from "./step.ts";
 
@@ -17,8 +17,8 @@ export interface ProvenLog {
   readonly newest: StoredEntry;
   /** The newest entry that has a signature, no older than the one answered with; null: none has. */
   readonly signed: StoredEntry | null;
-  /** The number of the newest publish or rollback that is not later than the instant asked for; 0: none. */
-  readonly head: number;
+  /** The number of the newest publish or rollback that the request may mean; 0: none. */
+  readonly meant: number;
   /** The SHA-256 (hex) of the entry that was seen before; undefined: the log ends before it. */
   readonly seenSha256: string | undefined;
 }
@@ -33,15 +33,15 @@ export async function fetchEntry(service: Service, number: number): Promise<Stor
 
 /**
  * Proves the log from the entry that the service answers with: back to the entry `first`, and on to the newest
- * one. `seen` is the number of an entry seen before, `asOfMs` (epoch milliseconds) the instant of the
- * head. Throws DamageError if a link is broken or missing.
+ * one. `seen` is the number of an entry seen before; `isMeant` says which entries the request may mean. Throws
+ * DamageError if a link is broken or missing.
  */
 export async function proveLog(
   service: Service,
   answered: StoredEntry,
   first: number,
   seen: number,
-  asOfMs: number,
+  isMeant: (entry: Publication) => boolean,
 ): Promise<ProvenLog> {
   const { number } = answered.entry;
   const read = async (at: number): Promise<StoredEntry | null> => {
@@ -52,10 +52,10 @@ export async function proveLog(
   };
   let newest = answered;
   let signed: StoredEntry | null = null;
-  let head = 0;
+  let meant = 0;
   let seenSha256: string | undefined;
   const note = ({ entry, sha256 }: StoredEntry): void => {
-    if (isPublication(entry) && wasThere(entry, asOfMs)) head = Math.max(head, entry.number);
+    if (isPublication(entry) && isMeant(entry)) meant = Math.max(meant, entry.number);
     if (entry.number === seen) seenSha256 = sha256;
   };
   for await (const stored of walkLog(read, number, -1)) note(stored);
@@ -64,7 +64,7 @@ export async function proveLog(
     newest = stored;
     if (stored.signature !== null) signed = stored;
   }
-  return { newest, signed, head, seenSha256 };
+  return { newest, signed, meant, seenSha256 };
 }
 
 /** The newest entry that is signed vouches for those before it. Gives the entry to remember, too. */

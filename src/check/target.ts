@@ -14,12 +14,12 @@ export interface Target {
   readonly path: string;
   /** The file in the tier's folder; null: the answer is computed, as a basket is, or lines of a file. */
   readonly file: string | null;
-  /** The publication that the answer must be of: a number, or an instant and the head of then. */
+  /** The publication that the answer must be of. */
   readonly vintage: VintageQuery;
 }
 
 /** The instant of the newest head. */
-export const LIVE = { asOfMs: Infinity } as const;
+export const LIVE = { asOfMs: Infinity, isFixed: false } as const;
 
 /**
  * Reads the address of a service, whose board is then the answer, or that of one answer with data.

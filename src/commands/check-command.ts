@@ -14,8 +14,8 @@ import {
 
 const HELP = `
 URL is the address of a service, whose board is checked, or of one answer with data, also with
-publication=N or as_of=INSTANT. It needs nothing but HTTP. It costs two calls, of the answer and of its sums,
-and more if something is published meanwhile. Each step says what is proven:
+publication=N, as_of=INSTANT or session=SESSION. It needs nothing but HTTP. It costs two calls, of the
+answer and of its sums, and more if something is published meanwhile. Each step says what is proven:
 
   answer     the bytes are those of the answer's own digest
   sums       they are a file of the tier, by its SHA256SUMS

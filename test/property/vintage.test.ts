@@ -100,7 +100,10 @@ const log = fc.array(step, { minLength: 1, maxLength: 30 }).map(logOf);
 /** A parameter as sent, with what it should mean; null: it is malformed. */
 type Asked =
   | { readonly name: "publication"; readonly text: string; readonly number: number | null }
-  | { readonly name: "as_of"; readonly text: string; readonly ms: number | null };
+  | { readonly name: "as_of"; readonly text: string; readonly ms: number | null }
+  /** A date alone. */
+  | { readonly name: "as_of"; readonly text: string; readonly dayMs: number }
+  | { readonly name: "session"; readonly text: string; readonly payloadMs: number | null };
 
 const numbers: fc.Arbitrary<Asked> = fc.oneof(
   fc
@@ -140,6 +143,53 @@ const instants = (entries: readonly Entry[]): fc.Arbitrary<Asked> =>
       ms: damage === "" ? near + off : null,
     }));
 
+/** Dates around an entry of the log. */
+const days = (entries: readonly Entry[]): fc.Arbitrary<Asked> =>
+  fc
+    .record({
+      near: fc.constantFrom(...entries.map(({ at }) => Date.parse(at))),
+      off: fc.constantFrom(0, 0, 0, -DAY_MS, DAY_MS, 30 * DAY_MS),
+    })
+    .map(({ near, off }) => {
+      const text = instantText(near + off).slice(0, 10);
+      return { name: "as_of", text, dayMs: Date.parse(text) };
+    });
+
+/** Sessions around those of the log. */
+const sessions = (entries: readonly Entry[]): fc.Arbitrary<Asked> =>
+  fc
+    .record({
+      near: fc.constantFrom(FIRST, ...entries.filter(isPublication).map(({ session }) => session)),
+      off: fc.constantFrom(0, 0, 0, -1, -1, 1, 2, 180),
+      isLong: fc.boolean(),
+      damage: fc.constantFrom("", "", "", "", "", "", "x", " ", "Z"),
+    })
+    .map(({ near, off, isLong, damage }) => {
+      const payloadMs = sessionStartMs(near + off);
+      const long = instantText(payloadMs);
+      const text = isLong ? long : long.replace(":00:00.000", "");
+      return {
+        name: "session",
+        text: `${text}${damage}`,
+        payloadMs: damage === "" ? payloadMs : null,
+      };
+    });
+
+/** No sessions. */
+const strangeSessions: fc.Arbitrary<Asked> = fc
+  .constantFrom(
+    ...[
+      "",
+      "2026-11-25",
+      "2026-11-25T12",
+      "2026-11-25T06Z",
+      "2026-11-25T12:00Z",
+      "2026-11-25T12:00:00Z",
+    ],
+    ...["2026-02-30T00Z", "1899-12-31T12Z", "2026-11-25t12z", "2026-11-25T12+00:00", "head", "1"],
+  )
+  .map((text) => ({ name: "session", text, payloadMs: null }));
+
 interface Case {
   readonly entries: readonly Entry[];
   readonly asked: readonly Asked[];
@@ -149,7 +199,16 @@ interface Case {
 const cases: fc.Arbitrary<Case> = log.chain((entries) =>
   fc.record({
     entries: fc.constant(entries),
-    asked: fc.array(fc.oneof(numbers, instants(entries)), { minLength: 20, maxLength: 20 }),
+    asked: fc.array(
+      fc.oneof(
+        numbers,
+        instants(entries),
+        days(entries),
+        { weight: 2, arbitrary: sessions(entries) },
+        strangeSessions,
+      ),
+      { minLength: 30, maxLength: 30 },
+    ),
     // A proxy whose clock is behind the publisher's refuses instants that are in its future.
     nowMs: fc
       .constantFrom(-DAY_MS, 0, 1, DAY_MS, 30 * DAY_MS)
@@ -171,6 +230,18 @@ const oldestMs: Readonly<Record<KeyTierName, (newestMs: number) => number>> = {
   },
 };
 
+/** The instant that `as_of` means; null: it is malformed, or in the future. A date means its end, today's now. */
+function instantOf(asked: Asked & { name: "as_of" }, nowMs: number): number | null {
+  if ("dayMs" in asked) {
+    const isToday = asked.dayMs <= nowMs && nowMs < asked.dayMs + DAY_MS;
+    const ms = isToday ? nowMs : asked.dayMs + DAY_MS - 1;
+    return ms > nowMs ? null : ms;
+  }
+  return asked.ms === null || asked.ms > nowMs ? null : asked.ms;
+}
+
+const delayMsOf = (tier: KeyTierName): number => (tier === "pro" ? 0 : DAY_MS / 2);
+
 function verdictOf(tier: KeyTierName, asked: Asked, { entries, nowMs }: Case): Verdict {
   let meant: Entry | undefined;
   let lasts = true;
@@ -178,17 +249,26 @@ function verdictOf(tier: KeyTierName, asked: Asked, { entries, nowMs }: Case): V
     if (asked.number === null) return "invalid_parameter";
     meant = entries.find(({ number }) => number === asked.number);
     if (meant?.action === "prune") return "not_published";
+  } else if (asked.name === "session") {
+    const { payloadMs } = asked;
+    if (payloadMs === null) return "invalid_parameter";
+    for (const entry of entries) {
+      if (entry.action === "prune") continue;
+      if (sessionStartMs(entry.session) - delayMsOf(tier) === payloadMs) meant = entry;
+    }
+    lasts = false;
   } else {
-    const { ms } = asked;
-    if (ms === null || ms > nowMs) return "invalid_parameter";
+    const ms = instantOf(asked, nowMs);
+    if (ms === null) return "invalid_parameter";
     for (const entry of entries) {
       if (entry.action !== "prune" && Date.parse(entry.at) <= ms) meant = entry;
     }
-    lasts = entries.some(({ at }) => Date.parse(at) > ms);
+    const isNow = "dayMs" in asked && ms < asked.dayMs + DAY_MS - 1;
+    lasts = !isNow && entries.some(({ at }) => Date.parse(at) > ms);
   }
   if (meant === undefined || meant.action === "prune") return "not_published";
   const head = entries.findLast(isPublication) as Publication;
-  const delayMs = tier === "pro" ? 0 : DAY_MS / 2;
+  const delayMs = delayMsOf(tier);
   const payloadMs = sessionStartMs(meant.session) - delayMs;
   if (payloadMs < oldestMs[tier](sessionStartMs(head.session) - delayMs)) {
     return tier === "starter" ? "tier_required" : "not_published";
@@ -210,7 +290,7 @@ function found(
   const faults: Fault[] = [];
   const wanted = readVintage([[name, text]], nowMs, faults);
   if (wanted === null) return faults[0]?.code ?? "no fault";
-  const vintage = findVintage(wanted, index);
+  const vintage = findVintage(wanted, index, TIERS[tier]);
   if ("code" in vintage) return vintage.code;
   const head = entries.findLast(isPublication) as Publication;
   const tooOld = depthDenial(vintage, TIERS[tier], head.session);
@@ -257,8 +337,13 @@ test.prop([cases], runs(1_500))("nobody reaches data beyond the tier", async (gi
       const ageDays = (sessionStartMs(newest) - sessionStartMs(payload)) / DAY_MS;
       expect(ageDays).toBeLessThanOrEqual(tier === "starter" ? 90 : 1_827);
       if (parameter.name === "publication") continue;
+      if (parameter.name === "session") {
+        expect(sessionStartMs(payload)).toBe(parameter.payloadMs);
+        continue;
+      }
       // At that instant the entry was the head: the tier could have had this payload then.
-      const then = entries.filter(({ at }) => Date.parse(at) <= (parameter.ms as number));
+      const instant = instantOf(parameter, given.nowMs) as number;
+      const then = entries.filter(({ at }) => Date.parse(at) <= instant);
       expect(then.findLast(isPublication)?.number).toBe(entry.number);
     }
   }

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { findVintage } from "../../src/proxy/answers/vintage.ts";
 import { LogReader } from "../../src/proxy/serve/log-reader.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
+import { FULLEST } from "../../src/market/tier.ts";
 import { renderEntry, type Entry, type Publication } from "../../src/snapshot/log/entry.ts";
 import { publicationKey, snapshotText } from "../../src/store/paths.ts";
 import { replace } from "../cli/signed.ts";
@@ -73,7 +74,8 @@ test("an instant in a long log is found by reading a few entries, and copying no
   }
   for (const place of [0, 1, 777, 1_998, 1_999]) {
     reads = 0;
-    const found = findVintage({ asOfMs: Date.parse((log[place] as Publication).at) }, reader);
+    const asOfMs = Date.parse((log[place] as Publication).at);
+    const found = findVintage({ asOfMs, isFixed: true }, reader, FULLEST);
     expect(found).toMatchObject({ publication: { number: place + 1 }, isSettled: place < 1_999 });
     expect(reads).toBeLessThan(15);
   }

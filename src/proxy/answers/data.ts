@@ -111,7 +111,7 @@ export function dataAnswers(sources: DataSources) {
     let publication: Publication | null = null;
     const unopened = (error: unknown): Promise<Denial> => denialOf(error, publication, asked);
     try {
-      const vintage = findVintage(query, log);
+      const vintage = findVintage(query, log, reader.tier);
       if ("code" in vintage) return vintage;
       const denial = depthDenial(vintage, reader.tier, head.stamp.head);
       if (denial !== null) return denial;

@@ -1,12 +1,21 @@
 /**
- * Vintages: data as it was published then. `publication=N` names an entry of the log; `as_of` names
- * an instant, and means the entry that made the head of that instant.
+ * Vintages: data as it was published then. `publication=N` names an entry of the log. `as_of` names an
+ * instant, and means the entry that made the head of that instant. `session` names the session of a payload,
+ * and means the newest entry whose snapshot has this session for the caller's tier.
  */
 import { z } from "zod";
 import { instantText } from "../../lib/clock.ts";
-import { dateText, dayOf, sessionUtc, type Session } from "../../market/session.ts";
+import {
+  dateText,
+  dayOf,
+  parseSession,
+  sessionKey,
+  sessionUtc,
+  type Session,
+} from "../../market/session.ts";
 import { KEY_TIER_NAMES, oldestVintage, TIERS, tierSession, type Tier } from "../../market/tier.ts";
 import { isPublication, type Entry, type Publication } from "../../snapshot/log/entry.ts";
+import { AS_OF, PUBLICATION, SESSION, VINTAGE } from "../../api/parameters.ts";
 import { deny, type Denial } from "../../api/problems.ts";
 import { invalid, readWhole, valueOf, type Fault, type Query } from "../../api/query.ts";
 import type { LogReader } from "../serve/log-reader.ts";
@@ -16,8 +25,15 @@ import { AFTER_MAX } from "../../api/uncounted-routes.ts";
 export const namesEntry = (query: Query, number: number | undefined): boolean =>
   query.length === 1 && query[0]?.[0] === "publication" && query[0][1] === String(number);
 
-/** The number of an entry, or an instant (epoch milliseconds). */
-export type VintageQuery = { readonly number: number } | { readonly asOfMs: number };
+/** The number of an entry, an instant (epoch milliseconds), or the session of a payload. */
+export type VintageQuery =
+  | { readonly number: number }
+  | {
+      readonly asOfMs: number;
+      /** Whether the same text means this instant for ever. */
+      readonly isFixed: boolean;
+    }
+  | { readonly session: Session };
 
 export interface Vintage {
   readonly publication: Publication;
@@ -27,15 +43,26 @@ export interface Vintage {
 
 /** Reads the vintage that the query names and adds the faults to `faults`. Null: none, or a fault. */
 export function readVintage(query: Query, nowMs: number, faults: Fault[]): VintageQuery | null {
-  const asOf = valueOf(query, "as_of");
-  if (valueOf(query, "publication") === undefined) {
-    return asOf === undefined ? null : readInstant(asOf, nowMs, faults);
+  const [first, ...others] = VINTAGE.flatMap(({ name }) => {
+    const text = valueOf(query, name);
+    return text === undefined ? [] : [{ name, text }];
+  });
+  if (first === undefined) return null;
+  for (const { name, text } of others) {
+    faults.push(invalid(name, text, `expected ${first.name} or ${name}, not both`));
   }
-  if (asOf !== undefined) {
-    faults.push(invalid("as_of", asOf, "expected publication or as_of, not both"));
-  }
-  const number = readWhole(query, "publication", 1, AFTER_MAX, faults);
+  if (first.name === AS_OF.name) return readInstant(first.text, nowMs, faults);
+  if (first.name === SESSION.name) return readSession(first.text, faults);
+  const number = readWhole(query, PUBLICATION.name, 1, AFTER_MAX, faults);
   return number === null ? null : { number };
+}
+
+function readSession(text: string, faults: Fault[]): VintageQuery | null {
+  const session = parseSession(text);
+  if (session !== null) return { session };
+  const detail = "expected a session, 00 or 12 hours UTC of a day, such as 2026-11-21T12Z";
+  faults.push(invalid(SESSION.name, text, detail));
+  return null;
 }
 
 /** ISO 8601 with Z or an offset; seconds and their fraction are optional. */
@@ -44,26 +71,31 @@ const INSTANT = z.union([
   z.iso.datetime({ offset: true, precision: -1 }),
 ]);
 
-/** A date means its last millisecond. */
-const END_OF_DAY = "T23:59:59.999Z";
+/** A date means its last millisecond; today's date means now. */
+const [START_OF_DAY, END_OF_DAY] = ["T00:00:00.000Z", "T23:59:59.999Z"];
 
 function readInstant(text: string, nowMs: number, faults: Fault[]): VintageQuery | null {
   const isDate = /^\d{4}-\d{2}-\d{2}$/.test(text);
   // In a query an unescaped + means a space.
   const found = INSTANT.safeParse(isDate ? text + END_OF_DAY : text.replace(" ", "+"));
   const asOfMs = found.success ? Date.parse(found.data) : Number.NaN;
-  if (asOfMs <= nowMs) return { asOfMs };
+  if (asOfMs <= nowMs) return { asOfMs, isFixed: true };
+  if (isDate && Date.parse(text + START_OF_DAY) <= nowMs) return { asOfMs: nowMs, isFixed: false };
   const detail =
     asOfMs > nowMs
       ? `expected an instant that is not in the future; it is ${instantText(nowMs)}`
       : "expected a date, or an instant with Z or an offset, such as 2026-11-21T00:05:00Z";
-  faults.push(invalid("as_of", text, detail));
+  faults.push(invalid(AS_OF.name, text, detail));
   return null;
 }
 
-/** The vintage in the log. Throws DamageError if an entry that decides it is damaged. */
-export const findVintage = (wanted: VintageQuery, log: LogReader): Vintage | Denial =>
-  "number" in wanted ? vintageNumbered(wanted.number, log) : vintageAt(wanted.asOfMs, log);
+/** The vintage in the log for the tier. Throws DamageError if an entry that decides it is damaged. */
+export function findVintage(wanted: VintageQuery, log: LogReader, tier: Tier): Vintage | Denial {
+  if ("number" in wanted) return vintageNumbered(wanted.number, log);
+  if ("session" in wanted) return vintageOf(wanted.session, log, tier);
+  const vintage = vintageAt(wanted.asOfMs, log);
+  return "code" in vintage || wanted.isFixed ? vintage : { ...vintage, isSettled: false };
+}
 
 function vintageNumbered(number: number, log: LogReader): Vintage | Denial {
   const newest = log.newestNumber;
@@ -73,6 +105,21 @@ function vintageNumbered(number: number, log: LogReader): Vintage | Denial {
   const { entry } = log.get(number);
   if (isPublication(entry)) return { publication: entry, isSettled: true };
   return deny("not_published", `Entry ${number} is a prune: it published nothing.`);
+}
+
+/** The newest publish or rollback whose payload has this session. A later one may have it again. */
+function vintageOf(session: Session, log: LogReader, tier: Tier): Vintage | Denial {
+  for (let number = log.newestNumber; number > 0; number -= 1) {
+    const { entry } = log.get(number);
+    if (isPublication(entry) && tierSession(tier, entry.session) === session) {
+      return { publication: entry, isSettled: false };
+    }
+  }
+  const newest = log.head === null ? "none" : sessionKey(tierSession(tier, log.head.session));
+  return deny(
+    "not_published",
+    `No publication has session ${sessionKey(session)} for the tier ${tier.name}, whose newest is ${newest}; /publications lists all.`,
+  );
 }
 
 /** Whether the entry is not later than the instant. `at` never decreases along the log. */
@@ -88,6 +135,10 @@ function countUntil(asOfMs: number, entries: readonly Entry[]): number {
   }
   return from;
 }
+
+/** The number of the newest entry that was there at the instant; 0: none. */
+export const newestNumberAt = (asOfMs: number, entries: readonly Entry[]): number =>
+  entries[countUntil(asOfMs, entries) - 1]?.number ?? 0;
 
 function vintageAt(asOfMs: number, log: LogReader): Vintage | Denial {
   const { entries, newestNumber: newest } = log;
