@@ -1,4 +1,4 @@
-/** Selections: some lines of a published file, by `ids`, `segment`, `from`, `to`, `last` and `after`. */
+/** Selections: some lines of a published file, by `ids`, `segment`, `from`, `to`, `last`, `after` and `since`. */
 import type { Place } from "../../lib/turns.ts";
 import type { Contract } from "../../market/contract.ts";
 import { COMPOSITE } from "../../market/indices.ts";
@@ -14,6 +14,7 @@ import {
   offBoardFaults,
   type KnownIndex,
 } from "./known-ids.ts";
+import { newestNumberAt } from "./vintage.ts";
 import { headerOf, selectedJson, selectedRecords, type Limits } from "./lines.ts";
 import { MAX_SEGMENTS } from "../../api/parameters.ts";
 import { unknownContracts, unknownIndices } from "./near-ids.ts";
@@ -49,6 +50,8 @@ export interface Selection extends Pick<Limits, "from" | "to" | "last"> {
   readonly segments: readonly string[] | null;
   /** The number of an entry of the log. */
   readonly after: number | null;
+  /** A date: only what was first published on it or later. */
+  readonly since: string | null;
   /** The same for each query that means the same lines. */
   readonly name: string;
 }
@@ -79,8 +82,11 @@ export function readSelection(
     refuse("from", `expected a date not after to, ${to}`);
   const last = readWhole(given, "last", 1, MAX_LAST, faults);
   const after = readWhole(given, "after", 0, AFTER_MAX, faults);
+  const since = date("since");
+  const isEither = ["after", "since"].every((name) => valueOf(given, name) !== undefined);
+  if (isEither) refuse("since", "expected after or since, not both");
   const named = given.map(([name, value]) => `${name}=${value.split(",").sort().join()}`);
-  return { ids, segments, from, to, last, after, name: named.sort().join("&") };
+  return { ids, segments, from, to, last, after, since, name: named.sort().join("&") };
 }
 
 /**
@@ -164,8 +170,9 @@ async function limitsOf(
   log: LogReader,
   place: Place,
 ): Promise<Limits | Denial> {
-  const { ids, segments, after } = selection;
+  const { ids, segments, since } = selection;
   const items = ids ?? segments;
+  const after = since === null ? selection.after : newestNumberBefore(since, log);
   const wasCorrected = (snapshot: string): boolean =>
     after !== null && log.isPublishedBy(snapshot, after);
   const correctedBefore = after === null ? null : wasCorrected;
@@ -196,6 +203,10 @@ async function limitsOf(
     contractsDenial(found, route, tier, snapshot);
   return denial ?? { ...limits, ids: new Set([...found.values()].map(({ id }) => id)) };
 }
+
+/** The number of the newest entry before the date, UTC. */
+const newestNumberBefore = (date: string, { entries }: LogReader): number =>
+  newestNumberAt(Date.parse(date) - 1, entries);
 
 /** The refusal of contracts that the tier or the file does not have; null: none. */
 function contractsDenial(
