@@ -71,8 +71,9 @@ export const PROBLEMS = {
   tier_required: {
     status: 403,
     title: "Higher tier required",
-    meaning: "The key's tier does not include this; required_tier names the one that does.",
-    remedy: "Move the account to that tier.",
+    meaning:
+      "The key's tier does not include this, or its history does not go back so far; required_tier names the tier that has it.",
+    remedy: "Move the account to that tier, or ask for dates from history_from on.",
   },
   no_session: {
     status: 503,

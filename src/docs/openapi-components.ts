@@ -40,6 +40,10 @@ export const HEADERS = {
   "x-delayed-sessions": header("Sessions the data is behind.", "integer"),
   "x-snapshot": header("The snapshot the answer comes from, such as 2026-11-21T00Z/r1.", "string"),
   "x-publication": header("The number of the log's entry that made it the head.", "integer"),
+  "x-history-from": header(
+    "The first date that a history of the tier may have; only on answers with history.",
+    "string",
+  ),
   etag: header("Strong, and another for each content coding.", "string"),
   "unencoded-digest": header(
     "sha-256 of the whole body without content coding, of a part's file, too; not on a 304.",

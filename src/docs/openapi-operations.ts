@@ -1,5 +1,6 @@
 /** The operations of the OpenAPI document and of the reference: what follows from the routes and the table of problems. */
-import { TIER_NAMES, TIERS } from "../market/tier.ts";
+import { FULLEST, TIER_NAMES, TIERS } from "../market/tier.ts";
+import { isHistory } from "../store/paths.ts";
 import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from "../api/problems.ts";
 import {
   DATA_ROUTES,
@@ -60,6 +61,9 @@ const STAMP: readonly HeaderName[] = [
   "x-publication",
 ];
 
+const stampOf = ({ file }: DataRoute): readonly HeaderName[] =>
+  isHistory(file(FULLEST.name, "id")) ? [...STAMP, "x-history-from"] : STAMP;
+
 /** The routes in the document, in its order: every address but those of the pages. */
 export function documented(): Route[] {
   const { publications, entry, ...others } = UNCOUNTED_ROUTES;
@@ -112,7 +116,7 @@ function parameterIn(place: "path" | "query", { example, ...about }: Parameter):
 function responses(route: Route): Json {
   const { path, answer, body, fields = [] } = route;
   const data = isData(route) ? route : null;
-  const stamp = data === null ? [] : STAMP;
+  const stamp = data === null ? [] : stampOf(data);
   const hasParts = data?.download === "parts";
   const ranges: readonly HeaderName[] = data?.download === undefined ? [] : ["accept-ranges"];
   const headers = [...stamp, ...fields, ...ranges];

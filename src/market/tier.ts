@@ -2,7 +2,14 @@
  * The one table of tiers: data, delay, history, calls, licence and terms of each. Other code does not ask for
  * a tier's name; it asks this table what the tier may do.
  */
-import { dayOf, SESSIONS_PER_DAY, yearsBefore, type Day, type Session } from "./session.ts";
+import {
+  dateText,
+  dayOf,
+  SESSIONS_PER_DAY,
+  yearsBefore,
+  type Day,
+  type Session,
+} from "./session.ts";
 
 /** The tiers, from the one with the least data up. `free` is for callers without a key. */
 export const TIER_NAMES = ["free", "starter", "pro"] as const;
@@ -153,6 +160,16 @@ export function historyFloor(tier: Tier, session: Session): Day | null {
   const day = dayOf(session);
   return "days" in tier.history ? day - tier.history.days : yearsBefore(day, tier.history.years);
 }
+
+/** The first date that the tier's history in a payload of `session` may have; null: it has no history. */
+export function historyFrom(tier: Tier, session: Session): string | null {
+  const floor = historyFloor(tier, session);
+  return floor === null ? null : dateText(floor + 1);
+}
+
+/** The tiers with keys that offer more, the next one first. */
+export const tiersAbove = ({ name }: Tier): readonly KeyTierName[] =>
+  KEY_TIER_NAMES.slice(KEY_TIER_NAMES.findIndex((each) => each === name) + 1);
 
 /**
  * The oldest payload session that the tier may ask for when its present one is `session`; null: it may

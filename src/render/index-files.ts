@@ -12,6 +12,7 @@ import {
 import { COMPOSITE, indicesOf, type MarketIndex } from "../market/indices.ts";
 import type { IndexSeries, SeriesByIndex } from "../market/published-series.ts";
 import { dateText } from "../market/session.ts";
+import { historyFrom } from "../market/tier.ts";
 import { basketItems, type Market, type TierView } from "../market/view.ts";
 import { harmless } from "./board-csv.ts";
 import { envelopeFields, type Envelope } from "./envelope.ts";
@@ -98,6 +99,7 @@ export function indexBody(
       restatements: [...restatements],
       // Levels of the head, which a tier behind it does not see.
       ...(view.tier.delaySessions === 0 && { last_used: usedFields(series?.used ?? []) }),
+      history_from: historyFrom(view.tier, view.session),
       history: closes.map(({ date, close }) => ({ date: dateText(date), close: exactly(close) })),
     },
   };

@@ -14,6 +14,7 @@ import {
   type BoardRecord,
   type TierView,
 } from "../market/view.ts";
+import { historyFrom } from "../market/tier.ts";
 import { fieldOf, RECORD_COLUMNS, type BoardColumn } from "./columns.ts";
 import { envelopeFields, type Envelope } from "./envelope.ts";
 import type { IndexWithSeries } from "./index-files.ts";
@@ -49,6 +50,7 @@ export function contractBody(
   const body: schemas.Body<typeof schemas.contract> = {
     ...envelopeFields(envelope),
     ...recordOf(record),
+    history_from: historyFrom(view.tier, view.session),
     history: historyOf(view, record).map(({ date, level }) => ({
       date: dateText(date),
       close_usd: unitsOf(level.usd),

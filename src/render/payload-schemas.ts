@@ -68,6 +68,9 @@ const correctionFields = {
       "The number of the log's entry that brought it; null: an older version of the service published it.",
     ),
 };
+const historyFrom = date
+  .nullable()
+  .describe("The first date that a history of the tier may have; null: the tier has no history.");
 const CORRECTIONS = "Published levels that were changed later; null: no level.";
 
 /** `/corrections`. */
@@ -93,6 +96,7 @@ export const contract = z.object({
   ...envelope,
   ...lastFields,
   break: latestBreak,
+  history_from: historyFrom,
   history: z
     .array(z.object({ date, close_usd: z.number().positive() }))
     .describe("Daily closes, ascending, as deep as the tier; the last is the record's level."),
@@ -289,6 +293,7 @@ export const indexWithSeries = z.object({
         .describe(
           "Only in tiers without delay: the level of each contract that the series used last. The next close moves by the geometric mean of the ratios of new levels to these.",
         ),
+      history_from: historyFrom,
       history: z
         .array(z.object({ date, close: z.number().nonnegative() }))
         .describe("Each day at 12:00 UTC, ascending, as deep as the tier."),

@@ -80,6 +80,12 @@ const HISTORY =
 /** Other files that the proxy sends as text. */
 const TEXT = /^\w+\/(?:(?:board|index|indices|corrections|sparklines)\.json|export\.csv)$/;
 
+/** The other files that end where the tier's history does. */
+const OTHER_HISTORY = /^\w+\/(?:history\.parquet|(?:corrections|sparklines)\.json)$/;
+
+/** Whether the file of a tier is as deep as the tier's history. */
+export const isHistory = (path: string): boolean => HISTORY.test(path) || OTHER_HISTORY.test(path);
+
 /** How the file at `path` is stored: gzip-coded only, in both forms, or plain only. */
 export const storedAs = (path: string): "gzip" | "both" | "plain" =>
   HISTORY.test(path) ? "gzip" : TEXT.test(path) ? "both" : "plain";

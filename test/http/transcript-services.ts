@@ -2,6 +2,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { rollBack } from "../../src/desk/rollback.ts";
+import { sessionKey } from "../../src/market/session.ts";
 import { linkAddress } from "../../src/proxy/answers/link-target.ts";
 import { API } from "../../src/api/routes.ts";
 import { createLinkToken } from "../../src/state/api-keys.ts";
@@ -13,8 +15,10 @@ import { catalogOf, lines, mustPublish, quotesOf, type CatalogRow } from "../cli
 import { digestField } from "./client.ts";
 import {
   DROPPED_AS_OF,
+  publishedStore,
   publishSession,
   SESSION,
+  sessionsMs,
   startTestProxy,
   TestClock,
   type TestProxy,
@@ -175,6 +179,24 @@ const exporting = (bytes: Buffer, isStreamed: boolean) => async () => {
   };
 };
 
+/**
+ * Five entries. The third corrects the second, of 21 November, 12:00 UTC; the last is a rollback to it, on the day
+ * after, from the session of 22 November.
+ */
+async function severalEntries(): Promise<TranscriptService> {
+  const store = await publishedStore();
+  const clock = new TestClock();
+  const after = (sessions: number): TestClock => {
+    clock.ms += sessionsMs(sessions);
+    return clock;
+  };
+  await publishSession(store, after(1), SESSION + 1, { usd: 12 });
+  await publishSession(store, clock, SESSION + 1, { usd: 13, revise: "Typing error" });
+  await publishSession(store, after(1), SESSION + 2, { usd: 14 });
+  await rollBack(store, `${sessionKey(SESSION + 1)}/r2`, "Wrong feed", clock);
+  return of(await startTestProxy({ store, clock }));
+}
+
 /** Several pieces of a stream from a folder (64 kB each), and none of them like another. */
 const LONG = Buffer.from(
   Array.from({ length: 30_000 }, (_, line) => `row ${line}\r\n`).join(""),
@@ -189,6 +211,7 @@ export const TRANSCRIPT_SERVICES: Readonly<Record<string, () => Promise<Transcri
   "no calls left": usedUp,
   links,
   renamed,
+  "several entries": severalEntries,
   "a long export": exporting(LONG, false),
   "a long export, streamed": exporting(LONG, true),
   "an empty export": exporting(EMPTY, false),

@@ -6,6 +6,7 @@ import {
   naiveCarried,
   naiveOff,
   isWithinDepth,
+  naiveHistoryFrom,
   naiveLimits,
   naiveTier,
   type NaiveIndex,
@@ -56,6 +57,7 @@ export async function expectNaive(
       next_session_utc: new Date(Date.parse(sessionUtc) + 12 * 3_600_000).toISOString(),
     });
 
+    const history_from = naiveHistoryFrom(expected.session_utc, tier);
     const known = [...records, ...expected.discontinued];
     const paths = known.map(({ id }) => `${tier}/contracts/${id}.json`);
     expect(files.under(`${tier}/contracts/`).sort()).toEqual(paths.sort());
@@ -63,6 +65,7 @@ export async function expectNaive(
       expectSame(await files.json(`${tier}/contracts/${record.id}.json`), {
         ...envelope,
         ...record,
+        history_from,
         history: expected.history.get(record.id),
         breaks: expected.breaks.get(record.id),
         rationale: expected.rationale.get(record.id),
@@ -162,7 +165,8 @@ async function expectIndices(
     const { last_used: used, ...others } = about;
     expect(used === undefined).toBe(tier !== "pro");
     const begun = base === null ? null : { date: base, level: "#100" };
-    expectSame(others, { method: "jevons-chained", base: begun, restatements: [] });
+    const history_from = naiveHistoryFrom(String(envelope["session_utc"]), tier);
+    expectSame(others, { method: "jevons-chained", base: begun, restatements: [], history_from });
     expectCloses(closes, history);
     rows.push(
       ...closes.map(({ date, close }) => ({ index_id: id, date, close: close.slice("#".length) })),

@@ -205,6 +205,17 @@ export function naiveYearsBefore(instantUtc: string, years: number): string {
 }
 
 /** Whether the history of a tier at this session has this date. */
+/** The first date that a history may have; null: the tier has none. */
+export function naiveHistoryFrom(sessionUtc: string, tier: RawTier): string | null {
+  let first = sessionUtc.slice(0, 10);
+  if (!isWithinDepth(first, sessionUtc, tier)) return null;
+  for (;;) {
+    const before = iso(Date.parse(first) - DAY).slice(0, 10);
+    if (!isWithinDepth(before, sessionUtc, tier)) return first;
+    first = before;
+  }
+}
+
 export function isWithinDepth(date: string, sessionUtc: string, tier: RawTier): boolean {
   if (tier === "free") return false;
   const today = Date.parse(sessionUtc.slice(0, 10));

@@ -6,6 +6,7 @@ import { readPublications } from "../../test/store/log-entries.ts";
 import { snapshotText } from "../../src/store/paths.ts";
 import {
   isWithinDepth,
+  naiveHistoryFrom,
   naiveIndex,
   naiveLimits,
   naiveTier,
@@ -90,6 +91,7 @@ export async function checkMarket(life: SoakLife, head: Publication): Promise<vo
       withoutEnvelope(await fetched(life, caller, contractRoute(record.id, isFree))),
       {
         ...record,
+        history_from: naiveHistoryFrom(expected.session_utc, tier),
         history: expected.history.get(record.id),
         breaks: expected.breaks.get(record.id),
         rationale: expected.rationale.get(record.id),

@@ -34,7 +34,14 @@ import type { PreparedFile } from "../serve/served-file.ts";
 import type { ServedSnapshot } from "../serve/snapshot.ts";
 import type { LogReader } from "../serve/log-reader.ts";
 import { readSelection, selected, type Selection } from "./selection.ts";
-import { depthDenial, findVintage, namesEntry, readVintage, type VintageQuery } from "./vintage.ts";
+import {
+  depthDenial,
+  findVintage,
+  historyDenial,
+  namesEntry,
+  readVintage,
+  type VintageQuery,
+} from "./vintage.ts";
 
 export interface DataSources extends Service {
   readonly live: LiveSnapshot;
@@ -95,6 +102,8 @@ export function dataAnswers(sources: DataSources) {
     }
     const wanted = { route, id: idIn(asked.path, route.path), basket, selection, faults };
     if (vintage !== null) return old(vintage, wanted, asked, reader, place, snapshot);
+    const tooEarly = historyDenial(selection?.to ?? null, tier, snapshot.publication);
+    if (tooEarly !== null) return tooEarly;
     const fresh = cacheControl("private", snapshot.stamp, nowMs);
     return find(wanted, asked, reader, place, snapshot, snapshot, fresh);
   };
@@ -113,9 +122,11 @@ export function dataAnswers(sources: DataSources) {
     try {
       const vintage = findVintage(query, log, reader.tier);
       if ("code" in vintage) return vintage;
-      const denial = depthDenial(vintage, reader.tier, head.stamp.head);
-      if (denial !== null) return denial;
       ({ publication } = vintage);
+      const denial =
+        depthDenial(vintage, reader.tier, head.stamp.head) ??
+        historyDenial(wanted.selection?.to ?? null, reader.tier, publication);
+      if (denial !== null) return denial;
       if (log.isPruned(publication)) return pruned(publication.number);
       const snapshot = await archive.open(publication, place);
       if ("code" in snapshot) return snapshot;

@@ -5,15 +5,15 @@
  */
 import { z } from "zod";
 import { instantText } from "../../lib/clock.ts";
+import { parseSession, sessionKey, sessionUtc, type Session } from "../../market/session.ts";
 import {
-  dateText,
-  dayOf,
-  parseSession,
-  sessionKey,
-  sessionUtc,
-  type Session,
-} from "../../market/session.ts";
-import { KEY_TIER_NAMES, oldestVintage, TIERS, tierSession, type Tier } from "../../market/tier.ts";
+  historyFrom,
+  oldestVintage,
+  TIERS,
+  tiersAbove,
+  tierSession,
+  type Tier,
+} from "../../market/tier.ts";
 import { isPublication, type Entry, type Publication } from "../../snapshot/log/entry.ts";
 import { AS_OF, PUBLICATION, SESSION, VINTAGE } from "../../api/parameters.ts";
 import { deny, type Denial } from "../../api/problems.ts";
@@ -162,10 +162,33 @@ export function depthDenial({ publication }: Vintage, tier: Tier, head: Session)
   const what = `Entry ${publication.number} is of session ${session} for the tier ${tier.name}`;
   const reach = oldest === null ? "no earlier one" : `sessions from ${sessionUtc(oldest)} on`;
   const detail = `${what}; the tier has ${reach}.`;
-  const from = oldest === null ? {} : { history_from: dateText(dayOf(oldest)) };
-  const above = KEY_TIER_NAMES.slice(KEY_TIER_NAMES.findIndex((name) => name === tier.name) + 1);
+  const history_from = historyFrom(tier, tierSession(tier, head));
+  const from = history_from === null ? {} : { history_from };
+  const above = tiersAbove(tier);
   const deeper = above.find((name) => reaches(TIERS[name])) ?? above.at(-1);
   return deeper === undefined
     ? deny("not_published", detail, from)
     : deny("tier_required", detail, { required_tier: deeper, ...from });
+}
+
+/**
+ * The denial if the dates asked for end before the tier's history begins, and a fuller tier has some of them;
+ * else null. `publication` made the snapshot the head that is asked, `to` is the last date; null: no limit.
+ */
+export function historyDenial(
+  to: string | null,
+  tier: Tier,
+  { session, roots }: Publication,
+): Denial | null {
+  const beginningOf = (of: Tier): string | null => historyFrom(of, tierSession(of, session));
+  const from = beginningOf(tier);
+  if (to === null || from === null || to >= from) return null;
+  const fuller = tiersAbove(tier).find((name) => {
+    const begins = beginningOf(TIERS[name]);
+    // The snapshot may lack a tier that is newer.
+    return roots[name] != null && begins !== null && begins <= to;
+  });
+  if (fuller === undefined) return null;
+  const detail = `The dates asked for end on ${to}, and histories of the tier ${tier.name} begin on ${from}.`;
+  return deny("tier_required", detail, { required_tier: fuller, history_from: from });
 }

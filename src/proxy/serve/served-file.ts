@@ -62,6 +62,8 @@ export interface FileDescription {
   readonly entry: FileEntry;
   readonly tier: TierName;
   readonly position: TierPosition;
+  /** The first date that its histories may have; null: it has none. */
+  readonly historyFrom: string | null;
   /** The end of a download's file name, `-history.csv`; null: no download. */
   readonly nameEnd: string | null;
 }
@@ -140,10 +142,12 @@ export class PreparedFile {
   }
 
   #taggedAs(coding: Coding, overdue: number, name: string): ReturnType<typeof ofSnapshot> {
-    const { stamp, position, entry } = this.#file;
+    const { stamp, position, entry, historyFrom } = this.#file;
     const raisedBy = this.#isRaised(overdue) ? String(overdue) : "";
     const etag = tagOf(stamp.manifestSha256, entry.path, name, raisedBy, coding);
-    return ofSnapshot(stamp, position, overdue, etag);
+    const tagged = ofSnapshot(stamp, position, overdue, etag);
+    if (historyFrom === null) return tagged;
+    return { ...tagged, shared: { ...tagged.shared, "x-history-from": historyFrom } };
   }
 
   #formsOf(

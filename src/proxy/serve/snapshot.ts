@@ -10,7 +10,7 @@ import { DamageError } from "../../lib/errors.ts";
 import { NO_QUEUE, type Place } from "../../lib/turns.ts";
 import type { Contract } from "../../market/contract.ts";
 import { parseSession, sessionStartMs, type Session } from "../../market/session.ts";
-import type { Tier } from "../../market/tier.ts";
+import { historyFrom, TIERS, type Tier } from "../../market/tier.ts";
 import { parseBasketFile, type BasketFile } from "../../render/basket-file.ts";
 import { parseCatalog } from "../../snapshot/catalog-file.ts";
 import type { FileEntry, Manifest } from "../../snapshot/manifest.ts";
@@ -22,7 +22,7 @@ import {
   type NamedObject,
 } from "../../snapshot/stored-snapshot.ts";
 import type { ObjectPart, ObjectStore } from "../../store/object-store.ts";
-import { FILES, snapshotText, type SnapshotName } from "../../store/paths.ts";
+import { FILES, isHistory, snapshotText, type SnapshotName } from "../../store/paths.ts";
 import { BUSY, notInSnapshot, type Denial } from "../../api/problems.ts";
 import type { Forms } from "./entity.ts";
 import type { SnapshotStamp } from "./freshness.ts";
@@ -207,14 +207,13 @@ function descriptionOf(
   const summary = tier === null ? undefined : tiers[tier];
   if (tier === null || summary === undefined) return null;
   const [, name, extension] = /\/(\w+)\.(csv|xlsx|parquet)$/.exec(path) ?? [];
+  const session = parseSession(summary.session_utc) as Session;
   return {
     stamp,
     entry,
     tier,
-    position: {
-      session: parseSession(summary.session_utc) as Session,
-      delayedSessions: summary.delayed_sessions,
-    },
+    position: { session, delayedSessions: summary.delayed_sessions },
+    historyFrom: isHistory(path) ? historyFrom(TIERS[tier], session) : null,
     nameEnd: name === undefined ? null : `${name === "export" ? "" : `-${name}`}.${extension}`,
   };
 }
