@@ -4,6 +4,10 @@ import { readdirSync, readFileSync } from "node:fs";
 /** The text of a file of this folder. */
 export const siteFile = (name: string): string => siteBytes(name).toString();
 
+/** The Python module for callers, with its slot: the file of the package `clients/python` itself. */
+export const pythonClient = (): string =>
+  siteFile("../../clients/python/chipboard_client/__init__.py");
+
 export const siteBytes = (name: string): Buffer => readFileSync(new URL(name, import.meta.url));
 
 const ASSET = /\.(?:css|js|png|svg)$/;

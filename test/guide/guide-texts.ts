@@ -1,14 +1,19 @@
 /** The documents of src/site as a proxy sends them that serves the recorded market, and their blocks of code. */
 import { slotValues } from "../../src/proxy/answers/pages/document-pages.ts";
 import { fillSlots } from "../../src/proxy/document-slots.ts";
-import { siteFile } from "../../src/site/site-files.ts";
+import { pythonClient, siteFile } from "../../src/site/site-files.ts";
 import { blocksOf, type Block } from "../docs/blocks.ts";
 
 export const ORIGIN = "https://prices.example";
 
 /** A file below src/site with all slots filled. `origin` is the service's address in its commands. */
-export const textOf = (file: string, origin = ORIGIN): string =>
-  fillSlots(siteFile(file), slotValues({ origin, graceMs: 3_600_000 }, null));
+export const textOf = (file: string, origin = ORIGIN): string => filled(siteFile(file), origin);
+
+/** /client.py of the service at `origin`. */
+export const clientOf = (origin: string): string => filled(pythonClient(), origin);
+
+const filled = (text: string, origin: string): string =>
+  fillSlots(text, slotValues({ origin, graceMs: 3_600_000 }, null));
 
 /** What stands under a heading, up to the next one of the same or a higher level. */
 export function under(markdown: string, heading: string): string {

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect } from "vitest";
 import { call } from "../http/client.ts";
-import { programsUnder, textOf } from "./guide-texts.ts";
+import { clientOf, programsUnder, textOf } from "./guide-texts.ts";
 
 /** The first program under the heading of the page. It asks `origin`, and reads its key from KEY. */
 export function programUnder(heading: string, origin?: string, page = "guide.md"): string {
@@ -91,7 +91,7 @@ export class Copy {
   static async create(parent: string, front: Front, key: string): Promise<Copy> {
     const home = await mkdtemp(join(parent, "copy-"));
     await writeFile(join(home, "keep_histories.py"), programUnder("A copy in SQLite", front.url));
-    await writeFile(join(home, "client.py"), textOf("client.py", front.url));
+    await writeFile(join(home, "client.py"), clientOf(front.url));
     await writeFile(join(home, "killer.py"), KILLER);
     return new Copy(home, front, key);
   }

@@ -13,7 +13,7 @@ import { MemoryStore } from "../store/memory-store.ts";
 import { catalogOf, lines, mustPublish, quotesOf } from "../cli/small-market.ts";
 import { eventually, startTestProxy, TestClock, type TestProxy } from "../http/fixture.ts";
 import { testWith } from "../http/needed-tools.ts";
-import { textOf } from "./guide-texts.ts";
+import { clientOf } from "./guide-texts.ts";
 import { Copy, programUnder, run, startFront, type Front, type Row } from "./programs.ts";
 
 const API = "/api/public/v1";
@@ -55,7 +55,7 @@ testWith("python3")("a back-test does not see later corrections", async () => {
     revise: "The source restated two sessions",
   });
   await served();
-  await writeFile(join(folder, "client.py"), textOf("client.py", front.url));
+  await writeFile(join(folder, "client.py"), clientOf(front.url));
   const file = join(folder, "backtest.py");
   await writeFile(file, programUnder("A back-test in Python"));
   await prune(store, 1, false, clock);
@@ -94,7 +94,7 @@ testWith("python3")(
     await eventually(
       async () => (await proxy.get(`${API}/publications`)).json.publications.length === 4,
     );
-    await writeFile(join(folder, "client.py"), textOf("client.py", front.url));
+    await writeFile(join(folder, "client.py"), clientOf(front.url));
     const program = programUnder("A back-test from two files");
     const { stdout, stderr } = await run(
       "python3",

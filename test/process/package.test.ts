@@ -29,7 +29,7 @@ beforeAll(async () => {
   // A copy is packed, because packing compiles beside the sources, which other tests use.
   await run("git", ["clone", "-q", ROOT, join(folder, "copy")]);
   const manifests = ["package.json", "package-lock.json", "tools/package.json"];
-  const sources = ["src", "bin", "deploy", "tools/release", ...manifests];
+  const sources = ["src", "bin", "clients", "deploy", "tools/release", ...manifests];
   await run("cp", ["-r", "--parents", ...sources, join(folder, "copy")], {
     cwd: ROOT,
   });
@@ -82,7 +82,7 @@ test("has the compiled files and the documentation, and no sources or tests", ()
     (path) =>
       !/^dist\/(?:src\/(?!docs\/)|bin\/)[\w/-]+\.(?:js|json|csv)$/.test(path) &&
       !/^dist\/src\/commands\/init\/[\w.]+$/.test(path) &&
-      !/^dist\/src\/site\/[\w-]+\.(?:css|html|ico|png|py|svg)$/.test(path) &&
+      !/^dist\/src\/site\/[\w-]+\.(?:css|html|ico|png|svg)$/.test(path) &&
       !/^dist\/src\/site\/documents\/[\w-]+\.(?:html|json|md|txt)$/.test(path) &&
       !/^docs\/(?:explain|operate|reference)\/[\w-]+\.md$/.test(path),
   );
@@ -117,6 +117,7 @@ test("has the compiled files and the documentation, and no sources or tests", ()
     "deploy/publish.yml",
     "deploy/run",
     "deploy/watched",
+    "dist/clients/python/chipboard_client/__init__.py",
     "dist/package.json",
     "docs/README.md",
     "docs/board.png",

@@ -7,7 +7,7 @@ import { FULLEST } from "../../../market/tier.ts";
 import { MICROS_PER_UNIT } from "../../../market/decimal.ts";
 import { HTML_TYPE, JSON_TYPE } from "../../../store/media-types.ts";
 import { FILES } from "../../../store/paths.ts";
-import { siteFile } from "../../../site/site-files.ts";
+import { pythonClient, siteFile } from "../../../site/site-files.ts";
 import { escaped } from "../../../site/text.js";
 import { fillSlots, RECORDED_CONTRACTS, type SlotValues } from "../../document-slots.ts";
 import type { LoadedSnapshot } from "../../serve/load.ts";
@@ -41,7 +41,7 @@ const PLAIN = [
 export const documentPages = (terms: PlanTerms): PageSource[] => [
   ...FRAMED.map((page) => framed({ ...page, main: siteFile(`documents${page.path}.html`) })),
   ...PLAIN.map(({ path }) => fileAt(path, siteFile(`documents${path}`))),
-  fileAt(PAGES.client.path, siteFile("client.py")),
+  fileAt(PAGES.client.path, pythonClient()),
   indicesPage(),
   basketPage(terms),
 ];
