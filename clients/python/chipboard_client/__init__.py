@@ -1,65 +1,122 @@
-"""Prices of memory and semiconductor contracts. One module; Python 3.9 or newer, pandas if you want frames.
+"""Prices of memory and semiconductor contracts: a client of the service. Python 3.9 or newer, pandas if you want frames.
 
-    curl -sO {{origin}}/client.py
+    from chipboard_client import Client           # from client import Client, if you downloaded /client.py
+    client = Client("https://prices.example", key="cbk_...")  # without a key: the free slice
 
-    from client import Client
-    client = Client(key="cbk_...")                # without a key: the free slice
     client.prices(segment="dram").frame()         # records of the board, as a pandas.DataFrame
     client.contract("ID", last=1)                 # one of them, with its breaks, corrections and limits
     client.history(["ID"], start="2026-01-01")    # daily closes: a list of dicts
+    client.frame("history.csv")                   # a whole file as a pandas.DataFrame, read by pandas itself
     client.levels(["ID"], last=10)                # both sessions of a day
     client.levels(["ID"], known_at=42)            # as entry 42 of the log had them, for a back-test
     client.index()                                # the composite; index("dram", last=30): one with its series
     client.basket({"ID": 64})["cost_usd"]         # by quantities; basket(..., by="weights")
     client.as_of("2026-11-20").prices()           # as it was published then; as_of(42): by entry 42 of the log
     client.sync("history.sqlite")                 # a copy of /history.csv that stays in step
-    for event in client.watch({"ID": 5.0}):       # a session, a crossed threshold, a correction
-        print(event)
+    for event in client.watch([{"id": "ID", "above": 5}], state="alerts.json"):
+        print(event["text"])                      # each event at least once, also over restarts
+
+The /client.py of a service knows its address, so there `Client(key="cbk_...")` is enough. A command does the same as
+`watch`: `python -m chipboard_client watch rules.json --once`.
 
 The answer to each request for data is proven by its `unencoded-digest`. What did not change costs no call: the
-client keeps small answers, and asks with their ETag.
+client keeps small answers, and asks with their ETag. A Client may be used by several threads at once, so also by
+`asyncio.to_thread`.
 """
 from __future__ import annotations
 
+import argparse
 import base64
 import csv
 import hashlib
 import http.client
+import importlib
 import io
 import ipaddress
 import itertools
 import json
+import numbers
+import operator
+import os
+import platform
 import re
+import socket
 import sqlite3
+import subprocess
+import sys
+import threading
 import time
 import zlib
 from collections import OrderedDict
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime, timedelta, timezone
-from decimal import Decimal
-from typing import Any, BinaryIO, Callable, Iterable, Iterator, Mapping, Sequence
-from urllib.error import HTTPError
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
+from email.message import Message
+from email.utils import parsedate_to_datetime
+from fractions import Fraction
+from typing import Any, BinaryIO, Callable, Generator, Iterable, Iterator, Mapping, Sequence, SupportsFloat, SupportsIndex, Union, cast
+from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode, urljoin, urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
+__version__ = "0.3.0.dev0"
 ORIGIN = "{{origin}}"
 API = "/api/public/v1"
 HISTORY = "/history.csv"
+FREE = ("/publications", "/usage")
 SESSION = timedelta(hours=12)
-REDIRECTS_MAX, TRIES_MAX, IDS_MAX, LAST_MAX, COLUMNS_MAX = 3, 3, 100, 2_000, 100
+REDIRECTS_MAX, IDS_MAX, LAST_MAX, COLUMNS_MAX = 3, 100, 2_000, 100
 KEPT_MAX, KEPT_BYTES_MAX, PROBLEM_BYTES_MAX, PIECE_BYTES = 32, 1 << 20, 1 << 16, 1 << 16
+DECIMALS, PAUSE_SECONDS, PAUSE_SECONDS_MAX = 9, 0.5, 8.0
 NO_PROBLEM = "unknown"
 USD = ("close_usd", "spot_usd", "low_usd", "high_usd", "close")
 NUMBERS = ("inputs", "known_from", "known_to")
+DATES = ("date", "as_of", "base_as_of", "prev_as_of", "series_date")
+INSTANTS = ("session_utc", "break_session_utc")
+WINDOWS = {"24h": 1, "7d": 7, "30d": 30}  # days
+KINDS, CONDITIONS = ("id", "contract", "index", "segment"), ("above", "below", "change_pct")
+STATE_FORMAT = "chipboard alerts 1"
+TEXTS = ("contract_id", "index_id", "id", "ticker", "name", "segment", "unit", "board", "price_type", "basis", "break_reason",
+         "source_url", "source")
+BOARD = ("id", "ticker", "name", "segment", "unit", "spot_usd", "chg_24h_pct", "chg_30d_pct", "chg_yoy_pct", "ai_exposure_pct",
+         "basis", "as_of", "source", "source_url", "capacity_gb", "usd_per_gb", "chg_7d_pct", "chg_60d_pct", "chg_90d_pct",
+         "chg_180d_pct", "low_52w_usd", "high_52w_usd", "prev_as_of", "age_days", "price_type", "low_usd", "high_usd", "inputs",
+         "break")
+CORRECTIONS = ("contract_id", "session_utc", "old_usd", "new_usd", "reason", "corrected_in")
+USER_AGENT = f"chipboard-client/{__version__} Python/{platform.python_version()}"
+
+# Also numpy's scalars and integers, which have __float__.
+Number = Union[int, float, Decimal, Fraction, SupportsFloat]
+# Also pandas' Timestamp, which is a datetime, and numpy's datetime64.
+Day = Union[str, date, Any]
 
 
 class Refused(Exception):
-    """The service refused. `code` says why; `retry_after` how many seconds to wait, None: waiting does not help."""
+    """The service, or what stands in front of it, refused.
 
-    def __init__(self, status: int, code: str, detail: str, retry_after: float | None = None) -> None:
-        super().__init__(f"{status} {code}: {detail}")
-        self.status, self.code, self.retry_after = status, code, retry_after
+    `status` and `code` say why, `detail` says it for people. `retry_after` says how many seconds to wait; None: waiting
+    does not help. `errors` lists the faults of parameters, `did_you_mean` has ids that are near, `plans` is the page of
+    tiers, `history_from` the first date within the tier's history, `request_id` names the request in the service's log.
+    Each of these is None where the answer lacks it; `problem` has all members of the answer, and `code` is "unknown" where
+    it is not the service's.
+    """
+
+    def __init__(self, status: int, code: str, detail: str, retry_after: float | None = None,
+                 problem: Mapping[str, Any] | None = None) -> None:
+        # All of them are arguments, so that the exception can be pickled.
+        super().__init__(status, code, detail, retry_after, problem)
+        self.status, self.code, self.detail, self.retry_after = status, code, detail, retry_after
+        self.problem = told = problem or {}
+        self.errors: list[dict[str, Any]] | None = _listed(told.get("errors"), dict)
+        near: list[list[str]] = [_listed(each.get("did_you_mean"), str) or [] for each in self.errors or []]
+        self.did_you_mean: list[str] | None = _listed(told.get("did_you_mean"), str) or [*itertools.chain(*near)] or None
+        self.plans = _if_text(told.get("plans"))
+        self.history_from = _if_text(told.get("history_from"))
+        self.request_id = _if_text(told.get("request_id"))
+
+    def __str__(self) -> str:
+        return f"{self.status} {self.code}: {self.detail}"
 
 
 class Damaged(Exception):
@@ -67,12 +124,12 @@ class Damaged(Exception):
 
 
 @contextmanager
-def _reading() -> Iterator[None]:
+def _reading() -> Generator[None, None, None]:
     """Raises Damaged if an answer that is read here does not have the expected form."""
     try:
         yield
     except OSError:
-        raise  # some errors of TLS are a ValueError, too
+        raise  # some errors of TLS are also a ValueError
     except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, csv.Error,
             sqlite3.IntegrityError) as error:
         raise Damaged("the answer has an unexpected form") from error
@@ -80,7 +137,7 @@ def _reading() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Answer:
-    """The plain bytes of an answer and its header fields."""
+    """The plain bytes of an answer and its header fields, whose names are in lower case."""
 
     body: bytes
     headers: Mapping[str, str]
@@ -102,22 +159,20 @@ class Answer:
         return int(text)
 
 
-class Rows(list):
-    """Records as dicts. `about` has what holds for all of them, such as publication and session_utc."""
+class Rows(list[dict[str, Any]]):
+    """Records as dicts. `about` has what holds for all of them, such as publication and session_utc; `columns` has the
+    names of their values, also where there are none.
+    """
 
-    def __init__(self, records: Iterable[dict[str, Any]], about: dict[str, Any]) -> None:
+    def __init__(self, records: Iterable[dict[str, Any]], about: dict[str, Any], columns: Sequence[str]) -> None:
         super().__init__(records)
-        self.about = about
+        self.about, self.columns = about, list(columns)
 
     def frame(self) -> Any:
-        """The records as a pandas.DataFrame, dates and instants as such."""
-        import pandas
-
+        """The records as a pandas.DataFrame, dates and instants as such; `attrs` has `about`."""
+        pandas: Any = importlib.import_module("pandas")
         with _reading():
-            frame = pandas.DataFrame(list(self))
-            for name in frame.columns.intersection(["date", "as_of", "session_utc"]):
-                frame[name] = pandas.to_datetime(frame[name])
-            return frame
+            return _finished(pandas.DataFrame(list(self), columns=None if self else self.columns), self.about)
 
 
 @dataclass(frozen=True)
@@ -132,7 +187,7 @@ class Synced:
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    def redirect_request(self, *_: Any) -> None:
+    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> None:
         """Redirects are followed by _Transport, which looks where they lead."""
 
 
@@ -140,61 +195,87 @@ class _Transport:
     """Asks one origin. The key goes nowhere else, and only over https or to this machine."""
 
     def __init__(self, origin: str, key: str | None, max_bytes: int, timeout: float, patience: float) -> None:
+        if origin.startswith("{"):
+            raise ValueError('name the address of the service: Client("https://prices.example")')
         parts = urlsplit(origin)
         if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc or parts.query or parts.fragment:
             raise ValueError("expected an origin such as https://prices.example")
-        if key is not None and parts.scheme == "http" and not _is_loopback(parts.hostname):
+        is_here = _is_loopback(parts.hostname)
+        if key is not None and parts.scheme == "http" and not is_here:
             raise ValueError("a key is sent over https only, or to this machine")
         if key is not None and not re.fullmatch("[!-~]+", key):
             raise ValueError("a key has no spaces and no line breaks")
         self.origin, self.max_bytes, self.timeout, self.patience = origin.rstrip("/"), max_bytes, timeout, patience
         self.key = key
         self.bytes_received = 0
-        self._not_before = 0.0
+        self._lock = threading.Lock()
+        # Before these moments it asks nothing, or nothing that costs a call.
+        self._not_before = self._no_call_before = 0.0
         self._kept: OrderedDict[str, Answer] = OrderedDict()
-        # A proxy of the environment would read what is sent over http.
-        proxies = ProxyHandler({}) if parts.scheme == "http" else ProxyHandler()
-        self._opener = build_opener(proxies, _NoRedirect)
+        # Proxies of the environment do not reach this machine, and would read a key that is sent to it.
+        self._opener = build_opener(ProxyHandler({}) if is_here else ProxyHandler(), _NoRedirect)
 
-    def get(self, path: str, query: Mapping[str, Any]) -> Answer:
-        """The answer to a GET below API. Waits as told if that is short. Raises Refused, Damaged, OSError."""
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and other processes begin with connections and a cache of their own."""
+        return _Transport, (self.origin, self.key, self.max_bytes, self.timeout, self.patience)
+
+    def get(self, path: str, query: Mapping[str, Any], base: str = API) -> Answer:
+        """The answer to a GET. Waits as told if that is short, and while the service is away. Raises Refused, Damaged, OSError."""
         given = {name: value for name, value in query.items() if value is not None}
-        url = first = self.origin + API + path + ("?" + urlencode(given, safe=",") if given else "")
-        kept = self._kept.get(first)
-        hops, tries = 0, 1
+        url = first = self.origin + base + path + ("?" + urlencode(given, safe=",") if given else "")
+        costs = base == API and path not in FREE
+        with self._lock:
+            kept = self._kept.get(first)
+        hops, waited, pause = 0, 0.0, PAUSE_SECONDS
         while True:
-            wait = self._not_before - time.monotonic()
+            wait = max(self._not_before, self._no_call_before if costs else 0.0) - time.monotonic()
             if wait > 0:
                 raise Refused(429, "waiting", f"The service asked to wait {wait:.0f} s more.", wait)
+            trouble: OSError | Refused
             try:
                 with _reading():
                     status, answer = self._ask(url, kept)
+                if status in (301, 302, 303, 307, 308):
+                    with _reading():
+                        url, hops = urljoin(url, answer.headers.get("location", "")), hops + 1
+                    if hops > REDIRECTS_MAX or not url.startswith(self.origin + "/"):
+                        raise Damaged(f"redirected too often, or away from {self.origin}")
+                    continue
+                if status == 304 and kept is not None:
+                    return kept
+                if status == 200:
+                    if costs:
+                        with _reading():
+                            _prove(answer)
+                    self._keep(first, answer)
+                    return answer
+                trouble = _refusal(status, answer)
+                told = trouble.retry_after
+                if told is None and not _is_of_front(trouble):
+                    raise trouble
+            except OSError as error:
+                if not _is_away(error):
+                    raise
+                trouble, told = error, None
             except http.client.HTTPException as error:
                 raise ConnectionError("the answer is broken") from error
-            if status in (301, 302, 303, 307, 308):
-                with _reading():
-                    url, hops = urljoin(url, answer.headers.get("location", "")), hops + 1
-                if hops > REDIRECTS_MAX or not url.startswith(self.origin + "/"):
-                    raise Damaged(f"redirected too often, or away from {self.origin}")
-            elif status == 304 and kept is not None:
-                return kept
-            elif status == 200:
-                if path not in ("/publications", "/usage"):
-                    with _reading():
-                        _prove(answer)
-                self._keep(first, answer)
-                return answer
-            else:
-                refusal = _refusal(status, answer)
-                wait = refusal.retry_after
-                if wait is None or wait > self.patience or tries == TRIES_MAX:
-                    self._not_before = time.monotonic() + (wait or 0)
-                    raise refusal
-                time.sleep(wait)
-                tries += 1
+            wait = max(told or 0.0, pause)
+            if waited + wait > self.patience:
+                if isinstance(trouble, Refused) and told is not None:
+                    self._wait(trouble, told)
+                raise trouble
+            time.sleep(wait)
+            waited, pause = waited + wait, min(2 * pause, PAUSE_SECONDS_MAX)
+
+    def _wait(self, refusal: Refused, seconds: float) -> None:
+        """A spent quota refuses calls that cost one; what else asks to wait means every request."""
+        if refusal.code == "quota_exceeded":
+            self._no_call_before = time.monotonic() + seconds
+        else:
+            self._not_before = time.monotonic() + seconds
 
     def _ask(self, url: str, kept: Answer | None) -> tuple[int, Answer]:
-        request = Request(url, headers={"accept-encoding": "gzip", "user-agent": "chipboard-client"})
+        request = Request(url, headers={"accept-encoding": "gzip", "user-agent": USER_AGENT})
         if self.key is not None:
             request.add_unredirected_header("x-api-key", self.key)
         if kept is not None:
@@ -204,16 +285,17 @@ class _Transport:
         except HTTPError as refused:
             answer = refused
         with answer:
-            headers = {name.lower(): value for name, value in answer.headers.items()}
-            limit = self.max_bytes if answer.status == 200 else PROBLEM_BYTES_MAX
-            return answer.status, Answer(self._body(answer, headers, limit), headers)
+            status: int = answer.status or 0
+            headers = _fields(answer.headers)
+            return status, Answer(self._body(answer, status, headers), headers)
 
-    def _body(self, answer: Any, headers: Mapping[str, str], limit: int) -> bytes:
-        """The body without its coding, at most `limit` bytes of it."""
-        coding = headers.get("content-encoding", "identity")
-        if coding not in ("identity", "gzip"):
-            raise Damaged(f"unexpected content-encoding {coding}")
-        inflating = zlib.decompressobj(31) if coding == "gzip" else None
+    def _body(self, answer: Any, status: int, headers: Mapping[str, str]) -> bytes:
+        """The body without its coding, at most as long as it may be."""
+        limit = self.max_bytes if status == 200 else PROBLEM_BYTES_MAX
+        codings = [each for each in _items(headers, "content-encoding") if each != "identity"]
+        if codings not in ([], ["gzip"], ["x-gzip"]):
+            raise Damaged(f"unexpected content-encoding {', '.join(codings)}")
+        inflating = zlib.decompressobj(31) if codings else None
         body, received, end = bytearray(), 0, time.monotonic() + 10 * self.timeout
         try:
             while piece := answer.read1(PIECE_BYTES):
@@ -226,66 +308,80 @@ class _Transport:
         except zlib.error as error:
             raise Damaged("the answer cannot be inflated") from error
         finally:
-            self.bytes_received += received
-        expected = int(headers.get("content-length", received))
+            with self._lock:
+                self.bytes_received += received
+        # The same length may stand twice (RFC 9110, 8.6).
+        expected = {int(each) for each in _items(headers, "content-length")} or {received}
         is_cut = inflating is not None and received > 0 and not inflating.eof
-        if answer.status == 200 and (received != expected or is_cut):
+        if status == 200 and (expected != {received} or is_cut):
             raise ConnectionError("the answer ends early")
         return bytes(body)
 
     def _keep(self, url: str, answer: Answer) -> None:
         if "etag" in answer.headers and len(answer.body) <= KEPT_BYTES_MAX:
-            self._kept[url] = answer
-            if len(self._kept) > KEPT_MAX:
-                self._kept.popitem(last=False)
+            with self._lock:
+                self._kept[url] = answer
+                if len(self._kept) > KEPT_MAX:
+                    self._kept.popitem(last=False)
 
 
 class Client:
-    """The service at `origin`. Methods raise Refused, Damaged, and OSError if it cannot be reached.
+    """The service at `origin`. Methods raise Refused, Damaged, OSError if it cannot be reached, and ValueError for what
+    cannot be asked.
 
-    `ids` are ids of contracts, `segment` those of segments' indices; `start` and `end` are dates, both
-    included, and `last` counts the last entries of each contract.
+    `ids` are ids of contracts, in a list, a set, a Series or a text with commas; more than 100 are asked for in several
+    calls, all of one publication. `segment` has ids of segments' indices. `start` and `end` are dates, both included,
+    also of datetime, pandas and numpy: of an instant with a time zone its date in UTC. `last` counts the last entries
+    of each contract.
     """
 
     def __init__(self, origin: str = ORIGIN, key: str | None = None, *, max_bytes: int = 1 << 28,
                  timeout: float = 60, patience: float = 30) -> None:
-        """`max_bytes`: the longest body; `patience`: how many seconds it waits by itself when told to."""
+        """`max_bytes`: the longest body; `timeout`: seconds to wait for a connection or the next bytes; `patience`: how
+        many seconds it waits in all, for a call, when told to or while the service is away.
+        """
         self._transport = _Transport(origin, key, max_bytes, timeout, patience)
         self._vintage: dict[str, Any] = {}
 
-    def as_of(self, when: str | int) -> Client:
-        """The same as published then: at an instant, at the end of a date, or by an entry of the log."""
+    def as_of(self, when: Day | int) -> Client:
+        """The same as published then: at an instant (UTC unless it has a time zone), at the end of a date, or by the
+        number of an entry of the log.
+        """
         then = Client.__new__(Client)
         then._transport = self._transport
-        then._vintage = {"publication" if isinstance(when, int) else "as_of": when}
+        then._vintage = {"publication": operator.index(when)} if isinstance(when, SupportsIndex) else {"as_of": _moment(when)}
         return then
 
-    def prices(self, ids: Sequence[str] | None = None, segment: str | None = None) -> Rows:
+    def prices(self, ids: Iterable[str] | None = None, segment: Iterable[str] | None = None) -> Rows:
         """The records of the board: memory, then semiconductor."""
-        answer, board = self._json("/prices", ids=_list(ids), segment=_list(segment))
-        with _reading():
-            records = _objects(board.pop("memory")) + _objects(board.pop("semiconductor"))
-            return Rows(records, {**board, **answer.about})
+        records: list[dict[str, Any]] = []
+        about: dict[str, Any] = {}
+        for answer in self._parts("/prices", ids, segment):
+            board = _object(answer)
+            with _reading():
+                records += _objects(board.pop("memory")) + _objects(board.pop("semiconductor"))
+                about = {**board, **answer.about}
+        return Rows(records, about, BOARD)
 
-    def contract(self, id: str, start: str | None = None, end: str | None = None,
+    def contract(self, id: str, start: Day | None = None, end: Day | None = None,
                  last: int | None = None) -> dict[str, Any]:
         """One contract, also off the board: its record, history, breaks, corrections and limits."""
-        return self._json("/prices/" + quote(id, safe=""), **{"from": start, "to": end, "last": last})[1]
+        return _object(self._get("/prices/" + quote(id, safe=""), **_dates(start, end, last)))
 
-    def history(self, ids: Sequence[str] | None = None, segment: str | None = None, start: str | None = None,
-                end: str | None = None, last: int | None = None) -> Rows:
+    def history(self, ids: Iterable[str] | None = None, segment: Iterable[str] | None = None, start: Day | None = None,
+                end: Day | None = None, last: int | None = None) -> Rows:
         """Daily closes in USD, dates ascending, contract after contract."""
-        return _typed(self._selection(HISTORY, ids, segment, start, end, last), "date")
+        return _typed(self._parts(HISTORY, ids, segment, start, end, last), "contract_id", "date")
 
-    def levels(self, ids: Sequence[str] | None = None, segment: str | None = None, start: str | None = None,
-               end: str | None = None, last: int | None = None, known_at: int | None = None) -> Rows:
+    def levels(self, ids: Iterable[str] | None = None, segment: Iterable[str] | None = None, start: Day | None = None,
+               end: Day | None = None, last: int | None = None, known_at: int | None = None) -> Rows:
         """Every level given, in USD, of both sessions of a day. For Pro also `known_at=N`: as entry N had them.
 
         It selects them from levels and superseded, so it does not need the entry's snapshot: under the present ids,
         within the present depth. If a rollback withdrew the entry, or no row was known then, it asks for the snapshot.
         """
         if known_at is None:
-            return _typed(self._selection("/levels.csv", ids, segment, start, end, last), "session_utc")
+            return _typed(self._parts("/levels.csv", ids, segment, start, end, last), "contract_id", "session_utc")
         ended = self.superseded(ids, segment, start, end)
         publication = ended.about["publication"]
         stands = self.as_of(publication).levels(ids, segment, start, end)
@@ -299,29 +395,64 @@ class Client:
                 rows.sort(key=lambda row: row["session_utc"])
             if not any(known.values()) or not self._leads(known_at, publication):
                 return self.as_of(known_at).levels(ids, segment, start, end, last)
-            return Rows((row for rows in known.values() for row in rows[-(last or 0):]), stands.about)
+            chosen = [row for rows in known.values() for row in rows[-(last or 0):]]
+            return Rows(chosen, stands.about, stands.columns)
 
-    def superseded(self, ids: Sequence[str] | None = None, segment: str | None = None, start: str | None = None,
-                   end: str | None = None) -> Rows:
+    def superseded(self, ids: Iterable[str] | None = None, segment: Iterable[str] | None = None, start: Day | None = None,
+                   end: Day | None = None) -> Rows:
         """The rows of levels that no longer stand, each from its entry `known_from` up to `known_to`. For Pro."""
-        return _typed(self._selection("/superseded.csv", ids, segment, start, end), "session_utc")
+        return _typed(self._parts("/superseded.csv", ids, segment, start, end), "contract_id", "session_utc")
 
-    def index(self, id: str | None = None, start: str | None = None, end: str | None = None,
+    def frame(self, file: str = "history.csv", ids: Iterable[str] | None = None, segment: Iterable[str] | None = None,
+              start: Day | None = None, end: Day | None = None, last: int | None = None) -> Any:
+        """A CSV file as a pandas.DataFrame, which pandas reads itself: history.csv, levels.csv, superseded.csv,
+        export.csv, indices.csv. Dates and instants as such; `attrs` says which entry of the log it is of.
+        """
+        pandas: Any = importlib.import_module("pandas")
+        answers = self._parts("/" + file, ids, segment, start, end, last)
+        with _reading():
+            frames = [_read_frame(pandas, answer) for answer in answers]
+            return _finished(frames[0] if len(frames) == 1 else pandas.concat(frames, ignore_index=True), answers[0].about)
+
+    def file(self, file: str, ids: Iterable[str] | None = None, segment: Iterable[str] | None = None,
+             start: Day | None = None, end: Day | None = None, last: int | None = None) -> Answer:
+        """A file as it is, in `body`, such as export.xlsx or history.parquet; of CSV a selection for up to 100 ids."""
+        return self._get("/" + file, ids=_joined(_texts(ids, "ids")), segment=_joined(_texts(segment, "segment")),
+                         **_dates(start, end, last))
+
+    def series(self, ids: Iterable[str] | None = None, start: Day | None = None, end: Day | None = None,
+               last: int | None = None) -> Rows:
+        """The closes of all indices, or of these: a row for each day at 12:00 UTC, in points (base 100)."""
+        return _typed(self._parts("/indices.csv", ids, None, start, end, last), "index_id", "date")
+
+    def index(self, id: str | None = None, start: Day | None = None, end: Day | None = None,
               last: int | None = None) -> dict[str, Any]:
         """The composite with its contributions, or the index `id` with its series."""
-        if id is None:
-            return self._json("/index")[1]
-        return self._json("/indices/" + quote(id, safe=""), **{"from": start, "to": end, "last": last})[1]
+        path = "/index" if id is None else "/indices/" + quote(id, safe="")
+        return _object(self._get(path, **_dates(start, end, last)))
 
-    def basket(self, parts: Mapping[str, float], by: str = "quantities") -> dict[str, Any]:
-        """What a purchase costs (`by="quantities"`, in units), or a basket by weights. For the tier pro."""
-        return self._json("/index", ids=",".join(parts), **{by: ",".join(map(_text, parts.values()))})[1]
+    def basket(self, parts: Mapping[str, Number], by: str = "quantities") -> dict[str, Any]:
+        """What a purchase costs (`by="quantities"`, in units), or a basket by weights. For the tier pro.
 
-    def corrections(self, ids: Sequence[str] | None = None, after: int | None = None) -> Rows:
+        At most 100 parts, with numbers above 0, rounded to nine decimals: int, float, Decimal, Fraction, or of numpy.
+        """
+        if by not in ("quantities", "weights"):
+            raise ValueError(f"by: expected quantities or weights, got {by!r}")
+        amounts = {str(id): _amount(number, f"{by} of {id}") for id, number in dict(parts).items()}
+        if not 1 <= len(amounts) <= IDS_MAX:
+            raise ValueError(f"parts: expected 1 to {IDS_MAX} contracts, got {len(amounts)}")
+        return _object(self._get("/index", ids=",".join(amounts), **{by: ",".join(amounts.values())}))
+
+    def corrections(self, ids: Iterable[str] | None = None, after: int | None = None) -> Rows:
         """Published levels that were changed; `after`: by entries of the log after this number."""
-        answer, found = self._json("/corrections", ids=_list(ids), after=after)
-        with _reading():
-            return Rows(_objects(found["corrections"]), answer.about)
+        records: list[dict[str, Any]] = []
+        about: dict[str, Any] = {}
+        for answer in self._parts("/corrections", ids, after=after):
+            found = _object(answer)
+            with _reading():
+                records += _objects(found["corrections"])
+                about = answer.about
+        return Rows(records, about, CORRECTIONS)
 
     def publications(self, after: int = 0) -> list[dict[str, Any]]:
         """The entries of the log after this number. Never costs a call."""
@@ -337,6 +468,10 @@ class Client:
                     raise Damaged("the list of publications has no end")
         return entries
 
+    def usage(self) -> dict[str, Any]:
+        """The calls of this month: limit, used, remaining. Never costs one."""
+        return _object(self._transport.get("/usage", {}))
+
     def sums(self) -> dict[str, str]:
         """The SHA-256 (hex) of each file of the tier, by its name."""
         answer = self._get("/sums")
@@ -344,50 +479,40 @@ class Client:
             lines = answer.body.decode().splitlines()
             return {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
 
-    def sync(self, path: str) -> Synced:
+    def sync(self, path: str | os.PathLike[str]) -> Synced:
         """Makes the table `history` of the SQLite file equal to /history.csv of the tier: see write_history.
 
         All of a run or nothing of it is kept. It loads the days that are new at both ends, new contracts and
         corrected days, and proves the whole by /sums; if that fails, it loads the whole file.
         """
         with closing(sqlite3.connect(path, isolation_level=None, timeout=60)) as db:
-            return _Copy(db).follow(self)
+            return _Copy(db).follow(self, self._transport)
 
-    def watch(self, thresholds: Mapping[str, float] | None = None, every_seconds: float = 600) -> Iterator[dict]:
-        """Yields for ever what happens from now on: dicts whose `event` is session, threshold or correction.
+    def watch(self, rules: Mapping[str, Any] | Iterable[Mapping[str, Any]] | None = None, every_seconds: float = 600, *,
+              state: str | os.PathLike[str] | None = None, once: bool = False) -> Iterator[dict[str, Any]]:
+        """Yields what happens: dicts with `event`, a stable `event_id` and a sentence for people, `text`.
 
-        `thresholds`: USD by contract id. It looks every ten minutes, and every minute while a session is due.
-        A look costs nothing unless something was published. After the first look it goes on when the network, or what
-        stands in front of the service, fails or answers in its place, and when an answer is damaged.
+        `rules` is a list. Each names `id`, a contract or an index, or `contract`, `index`, or `segment`, which means each
+        contract of the segment; and one or more of
+
+            above, below      a level: USD per unit of a contract, points of an index's series (base 100)
+            change_pct, over  percent over "24h", "7d" or "30d": 5 both ways, "+5" rises, -5 falls of at least that much
+
+        A rule is told (`above`, `below`, `change_pct`) when it begins to hold, also at the first look, and again after it
+        ceased to. The mapping `{"ID": 5.0}`, USD by contract, tells each crossing of that level, up or down, from now on
+        (`threshold`). Other events: `session` and `correction` of every publication, `renamed` with `new_id` and `gone`
+        with `code` for an id of the rules that left the board; the other rules go on.
+
+        With the file `state` nothing is lost over restarts: every publication since the last look is judged, and an event
+        counts as told when the next one is asked for, or the iteration ends; until then each start tells it again, with
+        the same `event_id`. One program at a time may use the file. `once` ends after what is new, for cron.
+
+        It looks every ten minutes, and every minute while a session is due. A look costs nothing unless something was
+        published; then it costs a call for the board, one for all indices, and one for corrections, for each publication.
+        After the first look it goes on when the network, or what stands in front of the service, fails or answers in its
+        place, and when an answer is damaged.
         """
-        limits = {id: float(usd) for id, usd in (thresholds or {}).items()}
-        ids = list(limits) or None
-        board = self.prices(ids)
-        with _reading():
-            seen, due_at = board.about["publication"], _instant(board.about["next_session_utc"])
-        while True:
-            due = (due_at - datetime.now(timezone.utc)).total_seconds()
-            wait = min(every_seconds, 60 if -3_600 < due < 60 else due if due > 0 else every_seconds)
-            try:
-                time.sleep(wait)
-                with _reading():
-                    made = [each for each in self.publications(seen) if each["action"] != "prune"]
-                    if not made:
-                        continue
-                    newest, after = made[-1]["number"], self.prices(ids)
-                    if after.about["publication"] < newest:
-                        continue  # another process of the service answered, which has not seen it yet
-                    is_corrected = self._transport.key is not None and any(each["corrections"] for each in made)
-                    corrections = self.corrections(after=seen) if is_corrected else []
-                    events = list(_events(board, after, made, corrections, limits))
-                    due_at = _instant(after.about["next_session_utc"])
-            except (OSError, Damaged, Refused) as trouble:
-                if isinstance(trouble, Refused) and not _may_pass(trouble):
-                    raise
-                time.sleep(getattr(trouble, "retry_after", None) or 0)
-                continue
-            board, seen = after, newest
-            yield from events
+        return _Watch(self, self._transport, _rules(rules), every_seconds, once).events(state)
 
     def _leads(self, number: int, publication: int) -> bool:
         """Whether the publication was made upon this entry, or is it: no rollback between withdrew the entry."""
@@ -402,14 +527,18 @@ class Client:
     def _get(self, path: str, **query: Any) -> Answer:
         return self._transport.get(path, {**query, **self._vintage})
 
-    def _json(self, path: str, **query: Any) -> tuple[Answer, Any]:
-        answer = self._get(path, **query)
-        return answer, _object(answer)
-
-    def _selection(self, path: str, ids: Sequence[str] | None = None, segment: str | None = None,
-                   start: str | None = None, end: str | None = None, last: int | None = None) -> Answer:
-        dates = {"from": start, "to": end, "last": last}
-        return self._get(path, ids=_list(ids), segment=_list(segment), **dates)
+    def _parts(self, path: str, ids: Iterable[str] | None = None, segment: Iterable[str] | None = None,
+               start: Day | None = None, end: Day | None = None, last: int | None = None,
+               after: int | None = None) -> list[Answer]:
+        """The answers for at most 100 ids each, all of one publication."""
+        asked = _texts(ids, "ids")
+        query = {"segment": _joined(_texts(segment, "segment")), **_dates(start, end, last), "after": after}
+        first = self._get(path, ids=_joined(asked and asked[:IDS_MAX]), **query)
+        answers = [first]
+        for at in range(IDS_MAX, len(asked or []), IDS_MAX):
+            then = self.as_of(first.about["publication"])
+            answers.append(then._get(path, ids=_joined(asked and asked[at:at + IDS_MAX]), **query))
+        return answers
 
 
 class _Copy:
@@ -423,8 +552,7 @@ class _Copy:
         row = db.execute("select number, snapshot, session_utc, header, not_before from cursor").fetchone()
         self.number, self.snapshot, self.session, self.header, self.not_before = row or (None, None, None, None, 0)
 
-    def follow(self, client: Client) -> Synced:
-        transport = client._transport
+    def follow(self, client: Client, transport: _Transport) -> Synced:
         before, wait = transport.bytes_received, self.not_before - time.time()
         is_new = is_whole = False
         if wait <= 0:
@@ -473,19 +601,19 @@ class _Copy:
             return False
         first = self.db.execute("""select min(date) from
             (select min(date) as date from history group by contract_id having count(*) > 1)""").fetchone()[0]
-        answer = then._selection(HISTORY, last=max(days, 1))
-        header, rows = _table(answer, "date")
+        answer = then.file("history.csv", last=max(days, 1))
+        header, rows = _table(answer, "contract_id", "date")
         if _line(header) != self.header:
             return False
         known = {id for id, in self.db.execute("select contract_id from contracts")}
-        for id, lines in itertools.groupby(rows, key=lambda row: row[0]):
+        for _, lines in itertools.groupby(rows, key=lambda row: row[0]):
             own = list(lines)
             self.db.execute("delete from history where contract_id = ? and date >= ?", own[0][:2])
             self._insert(header, own)
         ids = list(dict.fromkeys(row[0] for row in rows))
         self._order(ids)
         self.db.execute("delete from history where contract_id not in (select contract_id from contracts)")
-        moved = abs((_instant(answer.about["session_utc"]).date() - _instant(self.session).date()).days)
+        moved = abs((_instant(answer.about["session_utc"]).date() - _instant(str(self.session)).date()).days)
         if moved > 0 and first is not None:
             # The first day of the histories moves, too; in leap years by a day more.
             self._take(then, None, "", str(date.fromisoformat(first) + timedelta(moved + 1)))
@@ -501,8 +629,8 @@ class _Copy:
     def _take(self, then: Client, ids: list[str] | None, start: str, end: str) -> None:
         """Replaces the rows of these contracts (None: all) from `start` (empty: the first) to `end`."""
         for at in range(0, 1 if ids is None else len(ids), IDS_MAX):
-            some = ids and ids[at:at + IDS_MAX]
-            header, rows = _table(then._selection(HISTORY, some, start=start or None, end=end), "date")
+            some = ids[at:at + IDS_MAX] if ids else None
+            header, rows = _table(then.file("history.csv", some, start=start or None, end=end), "contract_id", "date")
             if _line(header) != self.header:
                 raise Damaged("the columns differ from those of the other answers")
             if some is None:
@@ -513,8 +641,8 @@ class _Copy:
             self._insert(header, rows)
 
     def _take_whole(self, then: Client) -> None:
-        answer = then._selection(HISTORY)
-        header, rows = _table(answer, "date")
+        answer = then.file("history.csv")
+        header, rows = _table(answer, "contract_id", "date")
         kinds = [f'"{name}" {"real" if name in USD else "integer" if name in NUMBERS else "text"}' for name in header]
         self.db.execute("drop table if exists history")
         self.db.execute(f"create table history ({', '.join(kinds)}, primary key (contract_id, date))")
@@ -547,22 +675,482 @@ class _Copy:
     def write(self, write: Callable[[bytes], Any]) -> None:
         """Writes the table as the bytes of the file."""
         class Sink:
-            write = staticmethod(lambda text: write(text.encode()))
-        write(self.header.encode())
-        columns = ", ".join(f'history."{name}"' for name in self.header.strip().split(","))
+            def write(self, text: str) -> None:
+                write(text.encode())
+        header = str(self.header)
+        write(header.encode())
+        columns = ", ".join(f'history."{name}"' for name in header.strip().split(","))
         rows = self.db.execute(
             f"select {columns} from history join contracts using (contract_id) order by contracts.place, history.date")
         csv.writer(Sink(), lineterminator="\r\n").writerows(
             [_text(value) if isinstance(value, float) else value for value in row] for row in rows)
 
 
-def write_history(path: str, file: BinaryIO) -> None:
+def write_history(path: str | os.PathLike[str], file: BinaryIO) -> None:
     """Writes the copy that sync keeps in the SQLite file: the bytes of /history.csv."""
     with closing(sqlite3.connect(path)) as db:
         copy = _Copy(db)
         if copy.number is None:
             raise ValueError(f"{path} holds no copy")
         copy.write(file.write)
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """A condition on one contract or index, or on each contract of a segment."""
+
+    kind: str  # id: a contract or, if there is none, an index; contract; index; segment
+    subject: str
+    condition: str  # above, below, change_pct; threshold: crossed in either direction
+    limit: Decimal
+    over: str | None
+    signs: tuple[int, ...]  # of changes that count
+    key: str  # the same for rules with the same meaning
+    given: dict[str, Any]
+
+    def side(self, level: _Level) -> int | None:
+        """1 or -1: it holds, by a high or a low value; 0: it does not; None: nobody can tell."""
+        if self.condition == "change_pct":
+            change = level.changes.get(self.over or "")
+            sign = 0 if not change else 1 if change > 0 else -1
+            return None if change is None else sign if sign in self.signs and abs(change) >= self.limit else 0
+        if self.condition == "threshold":
+            return 1 if level.value >= self.limit else -1
+        if self.condition == "above":
+            return 1 if level.value > self.limit else 0
+        return -1 if level.value < self.limit else 0
+
+
+@dataclass(frozen=True)
+class _Level:
+    """A level of a contract (USD per unit) or the last close of an index, with its changes in percent."""
+
+    id: str
+    name: str
+    kind: str
+    value: Decimal
+    unit: str
+    changes: Mapping[str, Decimal | None]
+    record: Mapping[str, Any]
+
+
+@dataclass
+class _Alerts:
+    """What watch knows after an entry of the log. The file of the state holds it as JSON."""
+
+    publication: int
+    entry_sha256: str  # of the bytes of /log/N, so that the state of another log is noticed; empty without a file
+    session_utc: str
+    next_session_utc: str
+    sides: dict[str, dict[str, list[Any]]]  # by rule, then by id: the side, and the level as a number
+    gone: list[str]
+    renamed: dict[str, str]
+    pending: list[dict[str, Any]]  # events that are not told yet, oldest first
+
+
+class _Watch:
+    """Judges one publication after the other, and tells what happened."""
+
+    def __init__(self, client: Client, transport: _Transport, rules: list[_Rule], every_seconds: float, once: bool) -> None:
+        self.client, self.transport, self.rules = client, transport, rules
+        self.every_seconds, self.once = every_seconds, once
+        self.alerts: _Alerts | None = None
+        self.path: str | None = None
+        self.entries: list[dict[str, Any]] = []
+
+    def events(self, path: str | os.PathLike[str] | None) -> Iterator[dict[str, Any]]:
+        self.path = None if path is None else os.fspath(path)
+        with _only_user(self.path):
+            self.alerts = None if self.path is None else _read_alerts(self.path)
+            yield from self._tell()
+            is_first = True
+            while True:
+                try:
+                    if is_first and self.alerts is not None:
+                        self._check_log(self.alerts)
+                    has_more = self._look()
+                except (OSError, Damaged, Refused) as trouble:
+                    if self.once or is_first or isinstance(trouble, Refused) and not _may_pass(trouble):
+                        raise
+                    self.entries = []
+                    time.sleep(getattr(trouble, "retry_after", None) or 0)
+                    has_more = False
+                is_first = False
+                yield from self._tell()
+                if not has_more:
+                    if self.once:
+                        return
+                    time.sleep(self._wait_seconds())
+
+    def _tell(self) -> Iterator[dict[str, Any]]:
+        """Yields what is pending. Each counts as told when the next one is asked for."""
+        while self.alerts is not None and self.alerts.pending:
+            yield self.alerts.pending[0]
+            self._keep(replace(self.alerts, pending=self.alerts.pending[1:]))
+
+    def _wait_seconds(self) -> float:
+        due_at = _instant(self.alerts.next_session_utc) if self.alerts else datetime.now(timezone.utc)
+        due = (due_at - datetime.now(timezone.utc)).total_seconds()
+        return min(self.every_seconds, 60 if -3_600 < due < 60 else due if due > 0 else self.every_seconds)
+
+    def _check_log(self, alerts: _Alerts) -> None:
+        try:
+            is_same = self._entry_sha256(alerts.publication) == alerts.entry_sha256
+        except Refused as refusal:
+            if refusal.status != 404:
+                raise
+            raise OSError(f"{self.transport.origin} has no entry {alerts.publication} of the log, which {self.path} has seen:"
+                          " either another process of the service answered, or the state is of another service") from refusal
+        if not is_same:
+            raise ValueError(f"{self.path} is of another log: entry {alerts.publication} of {self.transport.origin} is not the"
+                             " one that it has seen. Name another file, or delete this one to begin anew")
+
+    def _entry_sha256(self, number: int) -> str:
+        return "" if self.path is None else hashlib.sha256(self.transport.get(f"/log/{number}", {}, base="").body).hexdigest()
+
+    def _look(self) -> bool:
+        """Judges one publication more, if there is one. Returns whether another one waits."""
+        with _reading():
+            if self.alerts is None:
+                board = self.client.prices()
+                self._judge(board.about["publication"], board, self.client, [])
+                return False
+            if not self.entries:
+                made = self.client.publications(self.alerts.publication)
+                self.entries = [each for each in made if each["action"] != "prune"]
+                if not self.entries:
+                    return False
+            entry = self.entries[0]
+            number, snapshot = entry["number"], entry["snapshot"]
+            view = self.client
+            board = view.prices() if len(self.entries) == 1 else None
+            if board is not None and board.about["publication"] < number:
+                self.entries = []
+                return False  # another process of the service answered, which has not seen it yet
+            if board is None or board.about["publication"] > number:
+                view, board = self._board_of(entry)
+            if board is None:
+                self._keep(replace(self.alerts, publication=number, entry_sha256=self._entry_sha256(number)))
+            else:
+                is_corrected = self.transport.key is not None and entry["corrections"]
+                corrections: list[dict[str, Any]] = view.corrections(after=number - 1) if is_corrected else []
+                # One that came while this was asked is told with its own entry.
+                self._judge(number, board, view, [each for each in corrections if each["corrected_in"] in {snapshot}])
+            self.entries = self.entries[1:]
+            return bool(self.entries)
+
+    def _board_of(self, entry: dict[str, Any]) -> tuple[Client, Rows | None]:
+        """The board as the entry published it; None: the caller may not have it, or it was pruned."""
+        then = self.client.as_of(entry["number"])
+        if self.transport.key is None:
+            return then, None
+        try:
+            return then, then.prices()
+        except Refused as refusal:
+            is_new = datetime.now(timezone.utc) - _instant(entry["at"]) < timedelta(days=1)
+            if refusal.code in ("pruned", "tier_required") or refusal.code == "not_published" and not is_new:
+                return then, None
+            raise
+
+    def _judge(self, number: int, board: Rows, view: Client, corrections: list[dict[str, Any]]) -> None:
+        """Finds the events of a publication, and keeps them with what they follow from, all at once."""
+        before, session = self.alerts, str(board.about["session_utc"])
+        found = _Findings(self.rules, before, number, session, board, view)
+        if before is not None and session != before.session_utc:
+            found.add("session", "", session, f"Session {session} is published", board.about)
+        for each in corrections:
+            text = (f"{each['contract_id']}: the level of {each.get('session_utc')} was corrected from"
+                    f" {_said(each.get('old_usd'))} to {_said(each.get('new_usd'))}: {each.get('reason')}")
+            found.add("correction", str(each.get("session_utc")), each["contract_id"], text, each)
+        found.judge()
+        self._keep(_Alerts(number, self._entry_sha256(number), session, str(board.about["next_session_utc"]), found.sides,
+                           found.gone, found.renamed, found.events))
+
+    def _keep(self, alerts: _Alerts) -> None:
+        _instant(alerts.next_session_utc)
+        if self.path is not None:
+            _write_whole(self.path, json.dumps({"format": STATE_FORMAT, **asdict(alerts)}, indent=1) + "\n")
+        self.alerts = alerts
+
+
+class _Findings:
+    """The events of one publication, and what the rules stand at after it."""
+
+    def __init__(self, rules: list[_Rule], before: _Alerts | None, number: int, session: str, board: Rows, view: Client) -> None:
+        self.rules, self.number, self.session, self.view = rules, number, session, view
+        self.sides_before = before.sides if before else {}
+        self.gone_before, self.renamed_before = (before.gone, before.renamed) if before else ([], {})
+        self.levels = {record["id"]: _level_of(record) for record in board} if rules else {}
+        self.sides: dict[str, dict[str, list[Any]]] = {}
+        self.gone: list[str] = []
+        self.renamed: dict[str, str] = {}
+        self.events: list[dict[str, Any]] = []
+        self._closes: dict[str, dict[str, Decimal]] | None = None
+        self._present: dict[str, str | None] = {}
+
+    def judge(self) -> None:
+        for rule in self.rules:
+            sides = self.sides[rule.key] = dict(self.sides_before.get(rule.key, {}))
+            if rule.kind == "segment":
+                self._judge_segment(rule, sides)
+                continue
+            level = self._level(rule)
+            if level is not None:
+                self._compare(rule, rule.subject, level, sides)
+
+    def _level(self, rule: _Rule) -> _Level | None:
+        """The level of the rule's contract or index; None: it is gone."""
+        level = None if rule.kind == "index" else self.levels.get(rule.subject)
+        if level is None and rule.kind != "index" and rule.subject in self.renamed_before:
+            level = self.levels.get(self.renamed_before[rule.subject])
+            if level is not None:
+                self.renamed[rule.subject] = level.id
+        was_gone = rule.subject in self.gone_before
+        if level is None and (rule.kind == "index" or rule.kind == "id" and not was_gone):
+            level = self._index_level(rule.subject, rule.kind == "index")
+        if level is None and was_gone:
+            self._note_gone(rule.subject)
+        elif level is None and rule.kind == "index":
+            self._note_gone(rule.subject)
+            self._add_gone(rule.subject, "unknown_index", {"detail": "No index of the market has this id."})
+        elif level is None:
+            present = self._look_for(self.renamed_before.get(rule.subject, rule.subject), rule.subject)
+            if present is None:
+                self._note_gone(rule.subject)
+            else:
+                self.renamed[rule.subject] = present
+                level = self.levels[present]
+        return level
+
+    def _judge_segment(self, rule: _Rule, sides: dict[str, list[Any]]) -> None:
+        members = {id: level for id, level in self.levels.items()
+                   if _segment_id(level.record["segment"]) == _segment_id(rule.subject)}
+        for id in [id for id in sides if id not in members]:
+            side = sides.pop(id)
+            present = None if id in self.levels else self._look_for(id, id)
+            if present in members:
+                sides[str(present)] = side
+        if not members:
+            self._note_gone(rule.subject)
+            if rule.subject not in self.gone_before:
+                self._add_gone(rule.subject, "unknown_index", {"detail": "No contract of this segment is on the board."})
+        for id, level in members.items():
+            self._compare(rule, id, level, sides)
+
+    def _compare(self, rule: _Rule, place: str, level: _Level, sides: dict[str, list[Any]]) -> None:
+        side, was = rule.side(level), sides.get(place)
+        if side is None:
+            return
+        sides[place] = [side, float(level.value)]
+        was_side, was_value = was or (None, None)
+        if rule.condition == "threshold":
+            if was is not None and side != was_side:
+                text = f"{level.name} ({level.id}) crossed {_said(rule.limit)}: {_said(level.value)} {level.unit}"
+                more = {"threshold_usd": float(rule.limit), "was_usd": was_value, **level.record}
+                self.add("threshold", rule.key, level.id, text, more)
+        elif side != 0 and side != (was_side or 0):
+            change = level.changes.get(rule.over or "")
+            is_change = rule.condition == "change_pct"
+            said = (f"moved {change:+} % over {rule.over}, to" if is_change
+                    else f"is {rule.condition} {_said(rule.limit)}:")
+            self.add(rule.condition, rule.key, level.id, f"{level.name} ({level.id}) {said} {_said(level.value)} {level.unit}", {
+                "session_utc": self.session, "id": level.id, "kind": level.kind, "name": level.name,
+                "value": float(level.value), "unit": level.unit, "was": was_value, "limit": float(rule.limit),
+                **({"change_pct": float(change or 0), "over": rule.over} if is_change else {}), "rule": rule.given,
+            })
+
+    def add(self, event: str, place: str, id: str, text: str, more: Mapping[str, Any]) -> None:
+        """Notes an event. Its id follows from the entry of the log and what it is about alone."""
+        words = json.dumps([self.number, event, place, id])
+        event_id = hashlib.sha256(words.encode()).hexdigest()[:24]
+        if all(each["event_id"] != event_id for each in self.events):
+            self.events.append({"event": event, "event_id": event_id, "number": self.number, "text": " ".join(text.split()), **more})
+
+    def _note_gone(self, id: str) -> None:
+        if id not in self.gone:
+            self.gone.append(id)
+
+    def _add_gone(self, id: str, code: str, more: Mapping[str, Any]) -> None:
+        told = {name: value for name, value in more.items() if value is not None}
+        text = f"{id} left the board: {code}"
+        self.add("gone", code, id, text, {"session_utc": self.session, "id": id, "code": code, **told})
+
+    def _look_for(self, id: str, told_as: str) -> str | None:
+        """The present id of a contract that left the board, and an event that says so; None: it has none."""
+        if id not in self._present:
+            self._present[id] = self._ask_for(id, told_as)
+        return self._present[id]
+
+    def _ask_for(self, id: str, told_as: str) -> str | None:
+        try:
+            found = self.view.contract(id)
+        except Refused as refusal:
+            if refusal.status != 404 or refusal.code == NO_PROBLEM:
+                raise
+            self._add_gone(told_as, refusal.code, {"detail": refusal.detail, "did_you_mean": refusal.did_you_mean,
+                                                   "delisted_on": refusal.problem.get("delisted_on")})
+            return None
+        present = found["id"]
+        if present != id and present in self.levels:
+            more = {"session_utc": self.session, "id": told_as, "new_id": present}
+            self.add("renamed", "", told_as, f"{told_as} is now {present}", more)
+            return present
+        self._add_gone(told_as, "not_on_board", {"delisted_on": found.get("delisted_on")})
+        return None
+
+    def _index_level(self, id: str, is_index: bool) -> _Level | None:
+        """The last close of an index, and its changes over the days before; None: there is no such index."""
+        if self._closes is None:
+            self._closes = {}
+            try:
+                for row in self.view.series(last=max(WINDOWS.values()) + 1):
+                    self._closes.setdefault(row["index_id"], {})[row["date"]] = _exact(row["close"])
+            except Refused as refusal:
+                # Where indices are not for the caller, an id may still be that of a contract.
+                if is_index or refusal.status not in (401, 403):
+                    raise
+        closes = self._closes.get(id)
+        if not closes:
+            return None
+        day = max(closes)
+        changes = {over: _change(closes[day], closes.get(str(date.fromisoformat(day) - timedelta(days))))
+                   for over, days in WINDOWS.items()}
+        return _Level(id, id, "index", closes[day], "points", changes, {})
+
+
+def _level_of(record: dict[str, Any]) -> _Level:
+    given = {over: record.get(f"chg_{over}_pct") for over in WINDOWS}
+    changes = {over: None if change is None else _exact(change) for over, change in given.items()}
+    name, unit = str(record.get("name", record["id"])), str(record.get("unit", "USD"))
+    return _Level(record["id"], name, "contract", _exact(record["spot_usd"]), unit, changes, record)
+
+
+def _change(now: Decimal, then: Decimal | None) -> Decimal | None:
+    """Percent, with two decimals as the service rounds them."""
+    return None if not then else ((now / then - 1) * 100).quantize(Decimal("0.01"), ROUND_HALF_UP)
+
+
+def _segment_id(name: str) -> str:
+    return re.sub("[^a-z0-9]", "-", name.lower())[:200]
+
+
+def _rules(given: Mapping[str, Any] | Iterable[Mapping[str, Any]] | None) -> list[_Rule]:
+    """Checks rules. Raises ValueError with the place of what it does not understand."""
+    rules: list[_Rule] = []
+    if not isinstance(given, Mapping):
+        for number, each in enumerate(given or [], 1):
+            rules += _rule(each, f"rule {number}")
+        return rules
+    by_id = dict(cast("Mapping[str, Any]", given))
+    if any(isinstance(by_id.get(kind), str) for kind in KINDS):
+        return _rule(by_id, "the rule")
+    for id, value in by_id.items():
+        place = f"rule of {id}"
+        if isinstance(value, (dict, list)):
+            several = cast("list[Any]", value if isinstance(value, list) else [value])
+            for each in several:
+                rules += _rule(dict(cast("dict[str, Any]", each), id=id) if isinstance(each, dict) else each, place)
+        else:
+            limit = _limit(value, place)
+            key = json.dumps(["contract", id, "threshold", _said(limit)])
+            rules.append(_Rule("contract", id, "threshold", limit, None, (), key, {id: value}))
+    return rules
+
+
+def _rule(given: Any, place: str) -> list[_Rule]:
+    """The conditions of one rule."""
+    if not isinstance(given, Mapping):
+        raise ValueError(f'{place}: expected an object such as {{"id": "ID", "above": 5}}, got {given!r}')
+    rule = dict(cast("Mapping[str, Any]", given))
+    kinds = [name for name in KINDS if name in rule]
+    unknown = [name for name in rule if name not in (*KINDS, *CONDITIONS, "over")]
+    if unknown:
+        raise ValueError(f"{place}: unknown member {unknown[0]!r}; expected {', '.join((*KINDS, *CONDITIONS, 'over'))}")
+    if len(kinds) != 1 or not isinstance(rule[kinds[0]], str) or not rule[kinds[0]]:
+        raise ValueError(f"{place}: expected the id in one of {', '.join(KINDS)}, got {rule!r}")
+    conditions = [name for name in CONDITIONS if name in rule]
+    if not conditions:
+        raise ValueError(f"{place}: expected one of {', '.join(CONDITIONS)}, got {rule!r}")
+    if ("change_pct" in rule) != ("over" in rule) or rule.get("over", "24h") not in WINDOWS:
+        raise ValueError(f"{place}: expected \"over\": one of {', '.join(WINDOWS)} with change_pct, got {rule.get('over')!r}")
+    return [_condition(rule, kinds[0], name, f"{place}, {name}") for name in conditions]
+
+
+def _condition(rule: dict[str, Any], kind: str, name: str, place: str) -> _Rule:
+    value, over, signs = rule[name], None, (1, -1)
+    if name == "change_pct":
+        over = rule["over"]
+        is_rise = isinstance(value, str) and value.startswith("+")
+        value = Decimal(value[1:]) if is_rise and re.fullmatch(r"\+[0-9]{1,9}(\.[0-9]{1,9})?", value) else value
+        limit = _limit(value, place)
+        if limit == 0:
+            raise ValueError(f"{place}: expected a number of percent other than 0")
+        signs = (1,) if is_rise else (-1,) if limit < 0 else signs
+        limit = abs(limit)
+    else:
+        limit = _limit(value, place)
+    key = json.dumps([kind, rule[kind], name, _said(limit), over, signs])
+    return _Rule(kind, rule[kind], name, limit, over, signs, key, {kind: rule[kind], name: rule[name], **({"over": over} if over else {})})
+
+
+def _limit(value: Any, place: str) -> Decimal:
+    number = _exact(value, place)
+    if not number.is_finite() or abs(number.adjusted()) > 20:
+        raise ValueError(f"{place}: expected a number, got {value!r}")
+    return number
+
+
+@contextmanager
+def _only_user(path: str | None) -> Generator[None, None, None]:
+    """Keeps the state for this program. Raises OSError if another one has it."""
+    if path is None or sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    with open(path + ".lock", "a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise OSError(f"{path} is in use: another program watches with this state") from error
+        yield
+
+
+def _read_alerts(path: str) -> _Alerts | None:
+    """The state in the file; None: there is none yet. Raises ValueError if it is anything else."""
+    try:
+        with open(path, "rb") as file:
+            found = json.loads(file.read())
+    except FileNotFoundError:
+        return None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is damaged: it is no JSON. Put back a copy, or delete it to begin anew") from error
+    state = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+    if state.pop("format", None) != STATE_FORMAT:
+        raise ValueError(f"{path} is no state of watch: expected \"format\": \"{STATE_FORMAT}\". Name another file, or"
+                         " delete this one to begin anew")
+    try:
+        alerts = _Alerts(**state)
+        _instant(alerts.next_session_utc)
+        texts: list[Any] = [alerts.entry_sha256, alerts.session_utc, *alerts.gone, *alerts.renamed.values()]
+        texts += [each[name] for each in alerts.pending for name in ("event", "event_id", "text")]
+        sides = [each for by_id in alerts.sides.values() for each in by_id.values()]
+        is_whole = (type(alerts.publication) is int and all(isinstance(text, str) for text in texts)
+                    and all(side in (-1, 0, 1) and _exact(value).is_finite() for side, value in sides))
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        raise ValueError(f"{path} is damaged: {error}. Put back a copy, or delete it to begin anew") from error
+    if not is_whole:
+        raise ValueError(f"{path} is damaged. Put back a copy, or delete it to begin anew")
+    return alerts
+
+
+def _write_whole(path: str, text: str) -> None:
+    """Replaces the file by the whole text, or leaves it as it is, also when the power fails."""
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(path + ".new", path)
 
 
 def _is_loopback(host: str) -> bool:
@@ -572,42 +1160,72 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
+def _fields(message: Message) -> dict[str, str]:
+    """Header fields by their names in lower case; lines of the same name as one list (RFC 9110, 5.3)."""
+    fields: dict[str, str] = {}
+    for name, value in message.items():
+        name, text = name.lower(), " ".join(line.strip() for line in str(value).splitlines())
+        fields[name] = f"{fields[name]}, {text}" if name in fields else text
+    return fields
+
+
+def _items(headers: Mapping[str, str], name: str) -> list[str]:
+    """The items of a list, in lower case, without empty ones (RFC 9110, 5.6.1)."""
+    items = (item.strip().lower() for item in headers.get(name, "").split(","))
+    return [item for item in items if item]
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """The seconds of retry-after, which has a number or a date (RFC 9110, 10.2.3); None: neither."""
+    text = headers.get("retry-after", "")
+    if re.fullmatch("[0-9]{1,9}", text):
+        return float(text)
+    until = _http_date(text)
+    # By the clock that wrote it, if it says what time it is.
+    now = _http_date(headers.get("date", "")) or datetime.now(timezone.utc)
+    return None if until is None else max((until - now).total_seconds(), 0.0)
+
+
+def _http_date(text: str) -> datetime | None:
+    try:
+        found = parsedate_to_datetime(text)
+        return found.replace(tzinfo=timezone.utc) if found.tzinfo is None else found.astimezone(timezone.utc)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+
+
 def _prove(answer: Answer) -> None:
-    found = re.search(r"sha-256=:([A-Za-z0-9+/=]+):", answer.headers.get("unencoded-digest", ""))
+    found = re.search(r"(?:^|,)\s*sha-256=:([A-Za-z0-9+/=]+):", answer.headers.get("unencoded-digest", ""))
     if found is None or base64.b64decode(found[1]) != hashlib.sha256(answer.body).digest():
         raise Damaged("the answer is not what its digest says")
 
 
 def _refusal(status: int, answer: Answer) -> Refused:
+    problem: dict[str, Any] = {}
     try:
-        problem = json.loads(answer.body)
+        problem = _objects([json.loads(answer.body)])[0]
         code, detail = str(problem["code"]), str(problem["detail"])
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except (Damaged, ValueError, KeyError, RecursionError):
         code, detail = NO_PROBLEM, "no problem document"
-    after = answer.headers.get("retry-after", "")
-    return Refused(status, code, detail, float(after) if re.fullmatch("[0-9]{1,9}", after) else None)
+    named = {"request_id": answer.headers.get("x-request-id"), **problem}
+    return Refused(status, code, detail, _retry_after(answer.headers), named)
+
+
+def _is_of_front(refusal: Refused) -> bool:
+    """Whether what stands in front says that the service is away, or has too much to do."""
+    return refusal.code == NO_PROBLEM and refusal.status in (429, 502, 503, 504)
+
+
+def _is_away(error: OSError) -> bool:
+    """Whether nothing was received: the service restarts, or there is no network at the moment."""
+    reason = error.reason if isinstance(error, URLError) else error
+    is_unnamed = isinstance(reason, socket.gaierror) and reason.errno == socket.EAI_AGAIN
+    return is_unnamed or isinstance(reason, (ConnectionRefusedError, ConnectionResetError, ConnectionAbortedError))
 
 
 def _may_pass(refusal: Refused) -> bool:
     """Whether waiting may help: always, unless the service itself says no."""
     return refusal.retry_after is not None or refusal.status >= 500 or refusal.code == NO_PROBLEM
-
-
-def _events(before: Rows, after: Rows, made: list[dict[str, Any]], corrections: Iterable[dict[str, Any]],
-            limits: Mapping[str, float]) -> Iterator[dict]:
-    """What watch tells of the publications `made` between two boards."""
-    if after.about["session_utc"] != before.about["session_utc"]:
-        yield {"event": "session", **after.about}
-    snapshots = {each["snapshot"] for each in made}
-    for correction in corrections:
-        # One that came while this was asked is told with its own entry.
-        if correction["corrected_in"] in snapshots:
-            yield {"event": "correction", **correction}
-    spots = {record["id"]: record["spot_usd"] for record in before}
-    for record in after if limits else []:
-        was, now, at = spots.get(record["id"]), record["spot_usd"], limits[record["id"]]
-        if was is not None and (was < at) != (now < at):
-            yield {"event": "threshold", "threshold_usd": at, "was_usd": was, **record}
 
 
 def _object(answer: Answer) -> dict[str, Any]:
@@ -621,25 +1239,118 @@ def _object(answer: Answer) -> dict[str, Any]:
 
 def _objects(values: Any) -> list[dict[str, Any]]:
     """The values, which must be a list of JSON objects."""
-    if not isinstance(values, list) or not all(isinstance(each, dict) for each in values):
+    if _listed(values, dict) is None:
         raise Damaged("the answer has an unexpected form")
     return values
+
+
+def _listed(values: Any, kind: type) -> Any:
+    """The values if they are a list of that kind."""
+    listed = cast("list[Any]", values) if isinstance(values, list) else [None]
+    return listed if all(isinstance(each, kind) for each in listed) else None
+
+
+def _if_text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _instant(text: str) -> datetime:
     return datetime.fromisoformat(text.replace("Z", "+00:00")).astimezone(timezone.utc)
 
 
-def _list(ids: Sequence[str] | None) -> str | None:
-    return ids if ids is None or isinstance(ids, str) else ",".join(ids)
+def _texts(given: Iterable[str] | None, name: str) -> list[str] | None:
+    """The ids, each once, in their order. Raises ValueError for none: that would mean all."""
+    if given is None:
+        return None
+    texts = [str(each) for each in (given.split(",") if isinstance(given, str) else given)]
+    if not texts:
+        raise ValueError(f"{name}: expected at least one; leave it out for all")
+    return list(dict.fromkeys(texts))
 
 
-def _table(answer: Answer, time_name: str) -> tuple[list[str], list[list[str]]]:
-    """The header and the records of CSV that begins with an id and a date or a session."""
+def _joined(texts: list[str] | None) -> str | None:
+    return None if texts is None else ",".join(texts)
+
+
+def _dates(start: Day | None, end: Day | None, last: int | None) -> dict[str, Any]:
+    return {"from": _day(start, "start"), "to": _day(end, "end"), "last": None if last is None else str(last)}
+
+
+def _day(value: Day | None, name: str) -> str | None:
+    """The date, YYYY-MM-DD. Of an instant with a time zone its date in UTC."""
+    if value is None:
+        return None
+    try:
+        if isinstance(value, datetime):
+            # pandas' NaT is a datetime without a date.
+            return (value if value.tzinfo is None else value.astimezone(timezone.utc)).date().isoformat()
+        # A date, or numpy's datetime64, which is longer.
+        return date.fromisoformat(str(value)[:10]).isoformat()
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{name}: expected a date such as 2026-11-20, got {value!r}") from error
+
+
+def _moment(value: Day) -> str:
+    """A date, or an instant in UTC, in ISO 8601. Texts are passed on."""
+    if isinstance(value, str):
+        return value
+    try:
+        if isinstance(value, datetime):
+            utc = value.replace(tzinfo=timezone.utc) if value.tzinfo is None else value.astimezone(timezone.utc)
+            return datetime.fromisoformat(utc.isoformat()[:19]).isoformat() + "Z"
+        text = str(value)
+        if len(text) == 10:
+            return date.fromisoformat(text).isoformat()
+        return datetime.fromisoformat(text[:19]).isoformat() + "Z"
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"as_of: expected a date, an instant or the number of an entry, got {value!r}") from error
+
+
+def _exact(value: Any, place: str | None = None) -> Decimal:
+    """The number without loss. Raises ValueError for what is none, such as a text or a truth value."""
+    try:
+        if isinstance(value, bool):
+            raise TypeError("a truth value")
+        if isinstance(value, Decimal):
+            return value
+        if isinstance(value, float):
+            return Decimal(float.__repr__(value))
+        if isinstance(value, numbers.Rational):
+            with localcontext() as context:
+                context.prec = 60
+                return Decimal(int(value.numerator)) / Decimal(int(value.denominator))
+        if getattr(getattr(value, "dtype", None), "kind", "") in ("f", "i", "u"):
+            return Decimal(str(value))  # the shortest text that gives numpy's value back
+        raise TypeError("no number")
+    except (TypeError, ValueError, InvalidOperation) as error:
+        raise ValueError(f"{place or 'the answer'}: expected a number, got {value!r}") from error
+
+
+def _amount(value: Any, place: str) -> str:
+    """The number as plain decimals, rounded to nine."""
+    number = _exact(value, place)
+    if number.is_finite() and 0 < number < 10**DECIMALS:
+        text = f"{number.quantize(Decimal(1).scaleb(-DECIMALS), ROUND_HALF_EVEN):f}".rstrip("0").rstrip(".")
+        if text != "0" and len(text.partition(".")[0]) <= DECIMALS:
+            return text
+    raise ValueError(f"{place}: expected a number above 0 with at most {DECIMALS} digits before the point, which does not"
+                     f" round to 0 at {DECIMALS} decimals, got {value!r}")
+
+
+def _said(value: Any) -> str:
+    """A number for people: 12, 0.000001."""
+    if value is None:
+        return "none"
+    text = f"{_exact(value):f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _table(answer: Answer, *names: str) -> tuple[list[str], list[list[str]]]:
+    """The header and the records of CSV that begins with these columns."""
     with _reading():
         header, *rows = csv.reader(io.StringIO(answer.body.decode(), newline=""), strict=True)
     is_plain = all(re.fullmatch("[a-z][a-z0-9_]*", name) for name in header)
-    if header[:2] != ["contract_id", time_name] or not is_plain or not len(set(header)) == len(header) <= COLUMNS_MAX:
+    if header[:len(names)] != [*names] or not is_plain or not len(set(header)) == len(header) <= COLUMNS_MAX:
         raise Damaged("the file has unexpected columns")
     if any(len(row) != len(header) for row in rows):
         raise Damaged("a row of the file has more or fewer cells than its header")
@@ -650,15 +1361,19 @@ def _line(header: list[str]) -> str:
     return ",".join(header) + "\r\n"
 
 
-def _typed(answer: Answer, time_name: str) -> Rows:
-    header, rows = _table(answer, time_name)
-    with _reading():
-        return Rows((dict(zip(header, row)) for row in _values(header, rows)), answer.about)
+def _typed(answers: list[Answer], *names: str) -> Rows:
+    header: list[str] = []
+    records: list[dict[str, Any]] = []
+    for answer in answers:
+        header, rows = _table(answer, *names)
+        with _reading():
+            records += (dict(zip(header, row)) for row in _values(header, rows))
+    return Rows(records, answers[0].about, header)
 
 
 def _values(header: list[str], rows: Iterable[list[str]]) -> Iterator[list[Any]]:
     """Rows with numbers as such, and None for empty cells."""
-    kinds = [float if name in USD else int if name in NUMBERS else str for name in header]
+    kinds: list[Callable[[str], Any]] = [float if name in USD else int if name in NUMBERS else str for name in header]
     return ([None if cell == "" else kind(cell) for kind, cell in zip(kinds, row)] for row in rows)
 
 
@@ -666,3 +1381,103 @@ def _text(value: float) -> str:
     """The number as the service writes it: 12, 0.000001."""
     text = repr(value)
     return format(Decimal(text), "f") if "e" in text else text[:-2] if text.endswith(".0") else text
+
+
+def _read_frame(pandas: Any, answer: Answer) -> Any:
+    """A file as pandas reads it. Ids and other texts stay texts, also `NA` and `007`."""
+    texts = {name: str for name in TEXTS + DATES + INSTANTS}
+    return pandas.read_csv(io.BytesIO(answer.body), dtype=texts, keep_default_na=False, na_values=[""])
+
+
+def _finished(frame: Any, about: dict[str, Any]) -> Any:
+    """The frame with dates and instants as such."""
+    pandas: Any = importlib.import_module("pandas")
+    for name in frame.columns.intersection(DATES):
+        frame[name] = pandas.to_datetime(frame[name])
+    for name in frame.columns.intersection(INSTANTS):
+        frame[name] = pandas.to_datetime(frame[name], utc=True)
+    frame.attrs.update(about)
+    return frame
+
+
+def _told(event: dict[str, Any], command: str | None, webhook: str | None) -> None:
+    """Tells an event by a command, a webhook, or a line of JSON. Raises OSError if that fails."""
+    body = json.dumps(event)
+    if command is not None:
+        given = {"EVENT": event["event"], "EVENT_ID": event["event_id"], "EVENT_TEXT": event["text"]}
+        ended = subprocess.run(command, shell=True, input=body.encode() + b"\n", env={**os.environ, **given}, check=False)
+        if ended.returncode != 0:
+            raise OSError(f"the command ended with {ended.returncode}: {event['text']}")
+    elif webhook is not None:
+        headers = {"content-type": "application/json", "user-agent": USER_AGENT, "idempotency-key": event["event_id"]}
+        try:
+            with build_opener(_NoRedirect).open(Request(webhook, body.encode(), headers), timeout=30):
+                pass
+        except (HTTPError, http.client.HTTPException) as refused:
+            # Not its address, which may hold a secret.
+            raise OSError(f"the webhook refused: {refused}") from None
+    else:
+        print(body, flush=True)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command. 0: done; 1: the service, the command or the webhook failed; 2: wrong rules, options or state."""
+    name = "client.py" if __name__ == "__main__" else "python -m chipboard_client"
+    parser = argparse.ArgumentParser(prog=name, description="Watches prices. The key is read from CHIPBOARD_KEY.")
+    parser.add_argument("--version", action="version", version=__version__)
+    watch = parser.add_subparsers(required=True, metavar="watch").add_parser(
+        "watch", help="tell events of rules", description="Tells events of rules, each at least once, with a stable event_id.")
+    watch.add_argument("rules", help='a JSON file: [{"id": "ID", "above": 5}, {"index": "dram", "change_pct": 10, "over": "7d"}]')
+    watch.add_argument("--once", action="store_true", help="tell what is new and end, for cron")
+    watch.add_argument("--state", help="what was told; alerts.json beside the rules unless named")
+    watch.add_argument("--url", default=os.environ.get("CHIPBOARD_URL", ORIGIN), help="the service; or CHIPBOARD_URL")
+    watch.add_argument("--every", type=float, default=600, metavar="SECONDS", help="how often to look; 600 unless named")
+    watch.add_argument("--all", action="store_true", help="also tell each session and each correction")
+    how = watch.add_mutually_exclusive_group()
+    how.add_argument("--command", help="run this in a shell for each event: JSON on its input, EVENT_TEXT, EVENT_ID and EVENT"
+                     " in its environment")
+    how.add_argument("--webhook", default=os.environ.get("CHIPBOARD_WEBHOOK"),
+                     help="send each event to this address by POST; or CHIPBOARD_WEBHOOK")
+    asked = parser.parse_args(argv)
+    state = asked.state or os.path.join(os.path.dirname(asked.rules), "alerts.json")
+    try:
+        with open(asked.rules, encoding="utf-8") as file:
+            try:
+                rules = json.load(file)
+            except (ValueError, RecursionError) as error:
+                raise ValueError(f"{asked.rules} is no JSON: {error}") from error
+        if not isinstance(rules, (list, dict)):
+            raise ValueError(f"{asked.rules}: expected a list of rules")
+        given = cast("list[Any] | dict[str, Any]", rules)
+        client = Client(asked.url, os.environ.get("CHIPBOARD_KEY") or None)
+        events: Iterator[dict[str, Any]] = client.watch(given, asked.every, state=state, once=asked.once)
+        for event in events:
+            if asked.all or event["event"] not in ("session", "correction"):
+                _tell_surely(event, asked.command, None if asked.command else asked.webhook, asked.once)
+        return 0
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except (OSError, Refused, Damaged) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _tell_surely(event: dict[str, Any], command: str | None, webhook: str | None, once: bool) -> None:
+    """Tries until the event is told; with `once` the next run tries again."""
+    pause = 5.0
+    while True:
+        try:
+            return _told(event, command, webhook)
+        except OSError as error:
+            if once:
+                raise
+            print(f"error: {error}", file=sys.stderr, flush=True)
+            time.sleep(pause)
+            pause = min(2 * pause, 300.0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
