@@ -5,13 +5,25 @@
 import { McpServer } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { PROGRAM } from "../lib/version.ts";
-import type { ApiAnswer, Ask } from "./api.ts";
+import type { Ask } from "./api.ts";
+import { asAgentsSend } from "./arguments.ts";
+import {
+  ANSWER_CHARACTERS_MAX,
+  boardFor,
+  closesFor,
+  found,
+  foundIn,
+  prices,
+  withoutConstituents,
+  type Told,
+} from "./short-answers.ts";
 
-/** In a published file each element of a list has its own line, and so has its end. */
-const CONTRIBUTIONS = /"contributions":\[\n[^]*?\n\],/;
-const FOUND_MAX = 20;
 const WORDS_CHARACTERS = 200;
-const LAST_DAYS = 30;
+/** How many closes an answer has unless the agent says a number, and at most. */
+const CLOSES_DEFAULT = 30;
+const CLOSES_MAX = 400;
+const ENTRIES_DEFAULT = 20;
+const ENTRIES_MAX = 100;
 const AMOUNT_DECIMALS = 9;
 const MIN_AMOUNT = 1e-9;
 
@@ -21,17 +33,48 @@ const ids = z.array(id).min(1).max(100);
 const contractIds = ids.describe("Ids of contracts, such as find_contracts gives");
 const segment = id.describe("The id of a segment's index, such as dram");
 const amounts = z.array(z.number().min(MIN_AMOUNT));
-const last = z.int().min(1).max(2_000).default(LAST_DAYS).describe("How many days, the newest");
+const page = z.int().min(1).default(1).describe("Which page of a long answer");
+const date = z.iso.date();
+/** Which closes. */
+const closes = {
+  last: z
+    .int()
+    .min(1)
+    .optional()
+    .describe(
+      `How many days, the newest; at most ${CLOSES_MAX}. ${CLOSES_DEFAULT} without from and to`,
+    ),
+  from: date.optional().describe("Only days from this date on, such as 2026-11-01"),
+  to: date.optional().describe("Only days up to this date, included"),
+};
 /** The data as it was published then. */
 const vintage = {
   publication: z.int().positive().optional().describe("As entry N of the log published it"),
   as_of: z.string().optional().describe("As published at this instant, or at the end of this date"),
+  session: z
+    .string()
+    .optional()
+    .describe("As last published for this session, such as 2026-11-25T12Z"),
+};
+
+const record = z.looseObject({ id: z.string().describe("The contract or index") });
+const history = z.array(z.looseObject({ date: z.string() })).describe("Daily closes, ascending");
+const envelope = {
+  session_utc: z.string().describe("The 12-hour session that the figures belong to"),
+  delayed_sessions: z.number().describe("How many sessions the figures are behind"),
+};
+const index = {
+  ...envelope,
+  name: z.string(),
+  level: z.number().nullable(),
+  chg_24h_pct: z.number().nullable(),
+  chg_30d_pct: z.number().nullable(),
 };
 
 const INSTRUCTIONS =
   "Price levels of memory and semiconductor contracts in US dollars, published every 12 hours. " +
   "Find the ids of contracts first. Name the publication and the session with each figure. " +
-  "sha256 is that of the whole answer of the address named beside it.";
+  "sha256 is the SHA-256 of the whole answer at the address beside it.";
 
 /** A server with the tools, whose answers come from `ask`. */
 export function mcpServer(ask: Ask): McpServer {
@@ -43,60 +86,83 @@ export function mcpServer(ask: Ask): McpServer {
     name: string,
     description: string,
     shape: S,
-    answer: (input: z.infer<z.ZodObject<S>>) => Promise<ApiAnswer>,
+    answered: z.ZodType,
+    answer: (input: z.infer<z.ZodObject<S>>) => Promise<Told>,
   ): void => {
     const settings = {
       description,
-      inputSchema: z.strictObject(shape),
+      inputSchema: asAgentsSend(z.strictObject(shape)),
+      outputSchema: resultWith(answered),
       annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
     };
     server.registerTool(name, settings, async (input) =>
       resultOf(await answer(input as z.infer<z.ZodObject<S>>)),
     );
   };
+  const closesOf = async (
+    path: string,
+    { last, ...query }: Readonly<Record<string, string | number | undefined>>,
+  ): Promise<Told> => {
+    const isDated = query["from"] !== undefined || query["to"] !== undefined;
+    const wanted = Number(last ?? (isDated ? Infinity : CLOSES_DEFAULT));
+    const shown = Math.min(wanted, CLOSES_MAX);
+    return closesFor(await ask(path, { last: shown, ...query }), wanted, shown);
+  };
 
   tool(
     "find_contracts",
-    `Finds contracts by words of their id, ticker, name or segment: at most ${FOUND_MAX}.`,
+    "Finds contracts by words of their id, former ids, ticker, name or segment. Needs no key and costs no call.",
     {
       words: z
         .string()
         .max(WORDS_CHARACTERS)
         .default("")
-        .describe("All must occur, such as ddr5 16gb"),
+        .describe("All must occur, such as ddr5 16gb; none: every contract"),
+      page,
     },
-    async ({ words }) => {
-      const answer = await ask("/prices", {});
-      return answer.isRefused ? answer : { ...answer, body: foundIn(answer.body, words) };
-    },
+    found,
+    async ({ words, page }) => foundIn(await ask("/contracts", {}), words, page),
   );
   tool(
     "get_prices",
-    "The current level of contracts, with its session, basis, source and changes over 24 hours, 30 days and a year.",
-    { ids: contractIds.optional(), segment: segment.optional(), ...vintage },
-    ({ ids, ...query }) => ask("/prices", { ids: ids?.join(), ...query }),
+    "The current level of contracts, with unit, changes over 24 hours, 30 days and a year, and date. All contracts come in short rows; those asked for by ids or segment with all their fields, where these fit.",
+    { ids: contractIds.optional(), segment: segment.optional(), page, ...vintage },
+    prices,
+    async ({ ids, page, ...query }) => {
+      const isWhole = ids === undefined && query.segment === undefined;
+      return boardFor(await ask("/prices", { ids: ids?.join(), ...query }), isWhole, page);
+    },
   );
   tool(
     "get_history",
     "A contract with its daily closes. Needs a key whose tier has history.",
-    { id, last, ...vintage },
-    ({ id, ...query }) => ask(`/prices/${encodeURIComponent(id)}`, query),
+    { id, ...closes, ...vintage },
+    z.looseObject({ ...envelope, ...record.shape, history }),
+    ({ id, ...query }) => closesOf(`/prices/${encodeURIComponent(id)}`, query),
+  );
+  tool(
+    "list_indices",
+    "All indices with their level and changes: the composite and one for each segment. Needs a key whose tier has indices.",
+    vintage,
+    z.looseObject({ ...envelope, indices: z.array(record) }),
+    (query) => ask("/indices", query),
   );
   tool(
     "get_index",
-    "An index with its daily closes: the composite, rebased to 100 a year ago, or that of a segment. Needs a key whose tier has indices.",
+    "An index with its daily closes: the composite, rebased to 100 a year ago, or the index of a segment. Needs a key whose tier has indices.",
     {
       id: id.default("composite"),
-      last,
+      ...closes,
       contributions: z
         .boolean()
         .default(false)
-        .describe("Whether to list each constituent's contribution; the answer is then long"),
+        .describe("Whether to list each constituent; the answer is then long"),
       ...vintage,
     },
+    z.looseObject({ ...index, series: z.looseObject({ history }) }),
     async ({ id, contributions, ...query }) => {
-      const answer = await ask(`/indices/${encodeURIComponent(id)}`, query);
-      return contributions ? answer : { ...answer, body: answer.body.replace(CONTRIBUTIONS, "") };
+      const answer = await closesOf(`/indices/${encodeURIComponent(id)}`, query);
+      return contributions ? answer : withoutConstituents(answer);
     },
   );
   tool(
@@ -108,6 +174,7 @@ export function mcpServer(ask: Ask): McpServer {
       weights: amounts.optional().describe("The weight of each, in the order of ids"),
       ...vintage,
     },
+    z.looseObject(index),
     ({ ids, quantities, weights, ...query }) => {
       const amounts = { quantities: listOf(quantities), weights: listOf(weights) };
       return ask("/index", { ids: ids.join(), ...amounts, ...query });
@@ -120,9 +187,30 @@ export function mcpServer(ask: Ask): McpServer {
       ids: contractIds.optional(),
       segment: segment.optional(),
       after: z.int().nonnegative().optional().describe("Those first published after entry N"),
+      since: date.optional().describe("Those first published on this date or later"),
       ...vintage,
     },
+    z.looseObject({ ...envelope, corrections: z.array(z.looseObject({})) }),
     ({ ids, ...query }) => ask("/corrections", { ids: ids?.join(), ...query }),
+  );
+  tool(
+    "list_publications",
+    "What was published and when: publications, rollbacks and prunes, with the numbers that publication takes. Costs no call.",
+    {
+      after: z
+        .int()
+        .nonnegative()
+        .optional()
+        .describe("Entries after this number; without it the newest"),
+      limit: z
+        .int()
+        .min(1)
+        .max(ENTRIES_MAX)
+        .default(ENTRIES_DEFAULT)
+        .describe("How many entries at most"),
+    },
+    z.looseObject({ publications: z.array(z.looseObject({ number: z.int() })) }),
+    (query) => ask("/publications", query),
   );
   return server;
 }
@@ -131,25 +219,32 @@ export function mcpServer(ask: Ask): McpServer {
 const listOf = (amounts: readonly number[] | undefined): string | undefined =>
   amounts?.map((amount) => amount.toFixed(AMOUNT_DECIMALS).replace(/\.?0+$/, "")).join();
 
+/** What a tool says: the answer, with where it came from. */
+const resultWith = (answer: z.ZodType) =>
+  z.looseObject({
+    publication: z.int().nullable().describe("The entry of the log that published the answer"),
+    address: z.string(),
+    sha256: z
+      .string()
+      .nullable()
+      .describe("Of the whole answer at that address; null: a part of it stands here"),
+    more: z.string().optional().describe("What is left out here, and how to get it"),
+    answer,
+  });
+
 /** What the API answered, its JSON unchanged, with where it came from; the detail of a refusal. */
-function resultOf({ isRefused, address, publication, sha256, body }: ApiAnswer) {
-  const text = isRefused
-    ? body
-    : `${JSON.stringify({ publication, address, sha256 }).slice(0, -1)},"answer":${body.trim()}}`;
-  return { content: [{ type: "text" as const, text }], isError: isRefused };
+function resultOf({ isRefused, address, publication, sha256, more, body }: Told) {
+  const content = (text: string) => [{ type: "text" as const, text }];
+  if (isRefused) return { content: content(body), isError: true };
+  const source = JSON.stringify({ publication, address, sha256, more });
+  const text = `${source.slice(0, -1)},"answer":${body.trim()}}`;
+  if (text.length > ANSWER_CHARACTERS_MAX) {
+    const detail = `The answer has ${text.length} characters, and agents read ${ANSWER_CHARACTERS_MAX}: ask for fewer contracts or days, or read ${address}`;
+    return {
+      content: content(JSON.stringify({ title: "Answer too long", detail })),
+      isError: true,
+    };
+  }
+  const structuredContent = JSON.parse(text) as Record<string, unknown>;
+  return { content: content(text), structuredContent, isError: false };
 }
-
-/** The contracts of a board in which all words occur. */
-function foundIn(board: string, words: string): string {
-  const { memory = [], semiconductor = [] } = JSON.parse(board) as Record<string, BoardRow[]>;
-  const wanted = words.toLowerCase().split(/\s+/);
-  const rows = [...memory, ...semiconductor]
-    .map(({ id, ticker, name, segment, unit }) => ({ id, ticker, name, segment, unit }))
-    .filter((row) => {
-      const text = Object.values(row).join(" ").toLowerCase();
-      return wanted.every((word) => text.includes(word));
-    });
-  return JSON.stringify({ found: rows.length, contracts: rows.slice(0, FOUND_MAX) });
-}
-
-type BoardRow = Readonly<Record<"id" | "ticker" | "name" | "segment" | "unit", string>>;

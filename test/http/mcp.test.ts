@@ -16,9 +16,11 @@ const TOOLS = [
   "find_contracts",
   "get_prices",
   "get_history",
+  "list_indices",
   "get_index",
   "price_basket",
   "get_corrections",
+  "list_publications",
 ];
 const CHIPBOARD = join(import.meta.dirname, "../../bin/chipboard.js");
 const test = testWithClients();
@@ -68,14 +70,13 @@ describe.each(Object.keys(KEYS))("caller: %s", (caller) => {
   };
 
   test("lists the tools", () => {
-    expect(agent().tools).toEqual(TOOLS);
+    expect(agent().tools.map(({ name }) => name)).toEqual(TOOLS);
   });
 
   test.each([
     ["get_prices", { ids: ["dram-0", "dram-1"] }, "/prices?ids=dram-0%2Cdram-1"],
     ["get_prices", { segment: "dram" }, "/prices?segment=dram"],
-    ["get_prices", {}, "/prices"],
-    ["get_prices", { publication: 1 }, "/prices?publication=1"],
+    ["get_prices", { ids: ["dram-0"], publication: 1 }, "/prices?ids=dram-0&publication=1"],
     ["get_prices", { ids: ["nope"] }, "/prices?ids=nope"],
     ["get_history", { id: "dram-0" }, "/prices/dram-0?last=30"],
     [
@@ -107,6 +108,8 @@ describe.each(Object.keys(KEYS))("caller: %s", (caller) => {
       { ids: ["dram-0", "dram-1"], quantities: [100, 250_000.5] },
       "/index?ids=dram-0%2Cdram-1&quantities=100%2C250000.5",
     ],
+    ["get_history", { id: "dram-0", to: "2026-11-20" }, "/prices/dram-0?last=400&to=2026-11-20"],
+    ["list_indices", {}, "/indices"],
     ["get_corrections", {}, "/corrections"],
     ["get_corrections", { after: 1, segment: "dram" }, "/corrections?segment=dram&after=1"],
   ])("%s %j answers as the route does", async (name, args, path) => {
@@ -127,14 +130,41 @@ describe.each(Object.keys(KEYS))("caller: %s", (caller) => {
     expect(route.headers["unencoded-digest"]).toBe(digest);
   });
 
-  test("find_contracts finds by all words, among what the caller may see", async () => {
-    const board = (await direct("/prices")).json;
-    const all = [...board.memory, ...board.semiconductor];
+  test.each([[{}], [{ publication: 1 }]])(
+    "get_prices %j is the board in short rows",
+    async (args) => {
+      const { isError, text } = await agent().call("get_prices", args);
+      const route = await direct(
+        `/prices?${new URLSearchParams(args as Record<string, string>).toString()}`,
+      );
+      if (route.status !== 200) {
+        expect([isError, JSON.parse(text)]).toEqual([true, route.json]);
+        return;
+      }
+      const { answer, more, sha256 } = JSON.parse(text);
+      const { memory, semiconductor, ...fields } = route.json;
+      const records = [...memory, ...semiconductor];
+      expect(answer.columns.join()).toBe(
+        "id,name,unit,spot_usd,chg_24h_pct,chg_30d_pct,chg_yoy_pct,as_of",
+      );
+      expect(answer.rows).toEqual(
+        records.map((record) => answer.columns.map((name: string) => record[name])),
+      );
+      expect(answer).toMatchObject({ ...fields, contracts: records.length });
+      expect([sha256, more]).toEqual([null, expect.stringMatching(/^Page 1 of 1\. Ask by ids/)]);
+    },
+  );
+
+  test("find_contracts finds by all words, in the whole catalog, at no cost", async () => {
+    const all = (await direct("/contracts")).json.contracts;
+    const used = async () => (await direct("/usage")).json.used;
+    const before = await used();
     const found = async (words: string) =>
       JSON.parse((await agent().call("find_contracts", { words })).text).answer;
-    expect((await found("")).found).toBe(all.length);
+    expect(await found("")).toMatchObject({ found: all.length });
     expect((await found("DRAM-0")).contracts[0].id).toBe("dram-0");
-    expect(await found("dram-0 nothing")).toEqual({ found: 0, contracts: [] });
+    expect(await found("dram-0 nothing")).toMatchObject({ found: 0, contracts: [] });
+    expect(await used()).toBe(before);
   });
 
   test("an answer to a question is short", async () => {
@@ -145,6 +175,8 @@ describe.each(Object.keys(KEYS))("caller: %s", (caller) => {
       ["get_index", {}],
       ["price_basket", { ids: ["dram-0"] }],
       ["get_corrections", { ids: ["dram-0"] }],
+      ["list_publications", {}],
+      ["list_indices", {}],
     ] as const) {
       const { text } = await agent().call(name, args);
       expect([name, text.length < 5_000]).toEqual([name, true]);
@@ -152,24 +184,29 @@ describe.each(Object.keys(KEYS))("caller: %s", (caller) => {
   });
 
   test.each([
-    ["get_prices", { ids: "dram-0" }],
-    ["get_prices", { ids: [] }],
     ["get_prices", { ids: ["a,b"] }],
+    ["get_prices", { ids: "a/b" }],
+    ["get_prices", { ids: { 0: "dram-0" } }],
+    ["get_prices", { page: "first" }],
     ["get_prices", { ids: Array.from({ length: 101 }, (_, at) => `c${at}`) }],
     ["get_prices", { id: "dram-0" }],
     ["get_history", {}],
+    ["get_history", { id: null }],
+    ["get_history", { id: "" }],
     ["get_history", { id: ".." }],
     ["get_history", { id: "../usage" }],
     ["get_history", { id: `${"a".repeat(90_000)}/` }],
     ["find_contracts", { words: "a ".repeat(40_000) }],
     ["get_history", { id: "dram-0", last: 0 }],
     ["get_history", { id: "dram-0", last: 1.5 }],
-    ["get_index", { id: null }],
-    ["price_basket", { ids: ["dram-0"], weights: ["1"] }],
+    ["get_index", { contributions: "maybe" }],
+    ["price_basket", { ids: [] }],
+    ["price_basket", { ids: ["dram-0"], weights: ["one"] }],
     ["price_basket", { ids: ["dram-0"], weights: [-1] }],
     ["price_basket", { ids: ["dram-0"], weights: [4e-10] }],
     ["get_corrections", { after: -1 }],
-    ["find_contracts", { words: 3 }],
+    ["find_contracts", { words: { any: "ddr5" } }],
+    ["list_publications", { limit: 101 }],
   ])("%s %j is refused before the API is asked", async (name, args) => {
     const before = proxy.logged.length;
     const { isError, text } = await agent().call(name, args);
@@ -177,6 +214,61 @@ describe.each(Object.keys(KEYS))("caller: %s", (caller) => {
     expect(text).toContain("Invalid arguments");
     expect(proxy.logged.length).toBe(before);
   });
+});
+
+/** Arguments as public reports show that agents send them, and the same in the published form. */
+test.each([
+  ["get_prices", { ids: ["dram-0"], segment: null, publication: null }, { ids: ["dram-0"] }],
+  ["get_prices", { ids: null, segment: "", page: null }, {}],
+  ["get_prices", { ids: "dram-0" }, { ids: ["dram-0"] }],
+  ["get_prices", { ids: "dram-0, dram-1" }, { ids: ["dram-0", "dram-1"] }],
+  ["get_prices", { ids: '["dram-0", "dram-1"]' }, { ids: ["dram-0", "dram-1"] }],
+  ["get_prices", { ids: [], segment: "dram" }, { segment: "dram" }],
+  ["get_prices", { ids: ["dram-0"], publication: "1" }, { ids: ["dram-0"], publication: 1 }],
+  ["get_history", { id: "dram-0", last: "5", as_of: null }, { id: "dram-0", last: 5 }],
+  ["get_history", { id: "dram-0", last: " 5 ", from: "" }, { id: "dram-0", last: 5 }],
+  ["get_index", { id: null, contributions: "true" }, { contributions: true }],
+  ["get_index", { contributions: null, last: null }, {}],
+  ["price_basket", { ids: ["dram-0"], quantities: ["64"] }, { ids: ["dram-0"], quantities: [64] }],
+  [
+    "price_basket",
+    { ids: "dram-0", quantities: "64", weights: [] },
+    { ids: ["dram-0"], quantities: [64] },
+  ],
+  [
+    "price_basket",
+    { ids: "dram-0,dram-1", weights: "[1, 2]" },
+    { ids: ["dram-0", "dram-1"], weights: [1, 2] },
+  ],
+  ["get_corrections", { after: "0", segment: null }, { after: 0 }],
+  ["find_contracts", { words: null }, {}],
+  ["find_contracts", { words: ["dram-0"], page: "1" }, { words: "dram-0" }],
+  ["list_publications", { after: null, limit: "3" }, { limit: 3 }],
+  ["list_indices", { publication: null, as_of: "", session: null }, {}],
+])("%s %j is %j", async (name, sent, meant) => {
+  for (const caller of ["pro", "its own machine"]) {
+    const agent = agents.get(caller) as Agent;
+    const answer = await agent.call(name, sent);
+    expect([answer.isError, answer]).toEqual([false, await agent.call(name, meant)]);
+  }
+});
+
+test("structured content is the text, and each tool says its form", async () => {
+  const agent = agents.get("pro") as Agent;
+  for (const [name, args] of [
+    ["get_prices", {}],
+    ["get_index", { contributions: true }],
+    ["list_publications", {}],
+  ] as const) {
+    const { text, structured } = await agent.call(name, args);
+    expect(structured).toEqual(JSON.parse(text));
+  }
+  for (const { outputSchema } of agent.tools) {
+    expect(outputSchema).toMatchObject({
+      type: "object",
+      required: ["publication", "address", "sha256", "answer"],
+    });
+  }
 });
 
 test("calls are those of the caller's account, or of its address", async () => {

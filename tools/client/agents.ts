@@ -4,15 +4,27 @@ type Headers = Readonly<Record<string, string>>;
 
 /** A connected agent. */
 export interface Agent {
-  readonly tools: readonly string[];
-  /** The text of a tool's answer, and whether it is an error. */
-  call(name: string, args: object): Promise<{ readonly isError: boolean; readonly text: string }>;
+  readonly tools: readonly Tool[];
+  /** The text of a tool's answer, the same as a structure, and whether it is an error. */
+  call(name: string, args: object): Promise<Answer>;
   close(): Promise<void>;
+}
+
+interface Tool {
+  readonly name: string;
+  /** JSON Schema. */
+  readonly outputSchema?: object;
+}
+
+interface Answer {
+  readonly isError: boolean;
+  readonly text: string;
+  readonly structured: unknown;
 }
 
 interface Client {
   connect(transport: never): Promise<void>;
-  listTools(): Promise<{ tools: { name: string }[] }>;
+  listTools(): Promise<{ tools: Tool[] }>;
   callTool(call: { name: string; arguments: Record<string, unknown> }): Promise<unknown>;
   close(): Promise<void>;
 }
@@ -52,15 +64,17 @@ async function connected(client: Client, transport: unknown): Promise<Agent> {
   await client.connect(transport as never);
   const { tools } = await client.listTools();
   return {
-    tools: tools.map(({ name }) => name),
+    tools,
     call: async (name, args) => {
       const result = (await client.callTool({ name, arguments: { ...args } })) as {
         isError?: boolean;
         content: { text: string }[];
+        structuredContent?: unknown;
       };
       return {
         isError: result.isError === true,
         text: result.content.map(({ text }) => text).join(""),
+        structured: result.structuredContent,
       };
     },
     close: () => client.close(),

@@ -1,0 +1,133 @@
+/** Answers that agents can read: they stop at about 25,000 tokens, and lose what they knew before long ones. */
+import { z } from "zod";
+import type { ApiAnswer } from "./api.ts";
+
+/** The characters of an answer: a token of such text has about 2.5. */
+export const ANSWER_CHARACTERS_MAX = 50_000;
+/** Of a page of short rows, with what stands around it. */
+const ROWS_CHARACTERS_MAX = 19_000;
+const FOUND_EACH_PAGE = 20;
+
+/** An answer for an agent. */
+export interface Told extends ApiAnswer {
+  /** What it leaves out, and how to get that. */
+  readonly more?: string;
+}
+
+/** In a published file each element of a list has its own line, and so has its end. */
+const CONSTITUENTS = /"(?:contributions|last_used)":\[\n[^]*?\n\],/g;
+
+/** An index without what it says of each constituent. */
+export const withoutConstituents = (answer: ApiAnswer): Told => {
+  const body = answer.body.replace(CONSTITUENTS, "");
+  if (answer.isRefused || body === answer.body) return answer;
+  const more = "The constituents are left out: contributions true lists them.";
+  return { ...answer, sha256: null, body, more };
+};
+
+/** The columns of a short row, in their order. */
+const COLUMNS = [
+  "id",
+  "name",
+  "unit",
+  "spot_usd",
+  "chg_24h_pct",
+  "chg_30d_pct",
+  "chg_yoy_pct",
+  "as_of",
+] as const;
+const cell = z.union([z.string(), z.number(), z.null()]);
+const boardRow = z.record(z.string(), z.unknown());
+const board = z.looseObject({
+  memory: z.array(boardRow),
+  semiconductor: z.array(boardRow),
+});
+
+/** A board, or its contracts in short rows. */
+export const prices = z.looseObject({
+  session_utc: z.string().describe("The 12-hour session that the levels belong to"),
+  delayed_sessions: z.number().describe("How many sessions the levels are behind"),
+  memory: z.array(boardRow).optional().describe("Contracts as published"),
+  semiconductor: z.array(boardRow).optional().describe("Contracts as published"),
+  columns: z.array(z.string()).optional().describe("What the cells of each of rows are"),
+  rows: z.array(z.array(cell)).optional().describe("Contracts in short rows"),
+  contracts: z.number().optional().describe("How many contracts there are on all pages"),
+});
+
+/** A board as it was published, if it is asked for by name and fits the rows of a page. */
+export function boardFor(answer: ApiAnswer, isWhole: boolean, page: number): Told {
+  if (answer.isRefused) return answer;
+  if (!isWhole && answer.body.length <= ROWS_CHARACTERS_MAX) return answer;
+  const { memory, semiconductor, ...fields } = board.parse(JSON.parse(answer.body));
+  const all = [...memory, ...semiconductor].map((row) => COLUMNS.map((name) => row[name] ?? null));
+  const pages = pagesOf(all, ROWS_CHARACTERS_MAX - JSON.stringify(fields).length);
+  const rows = pages[page - 1] ?? [];
+  const body = JSON.stringify({ ...fields, contracts: all.length, columns: COLUMNS, rows });
+  const more =
+    `Page ${page} of ${Math.max(1, pages.length)}. ` +
+    (page < pages.length ? `Ask for page ${page + 1} for the next rows. ` : "") +
+    "Ask by ids for all fields of some contracts.";
+  return { ...answer, sha256: null, body, more };
+}
+
+/** The rows in pages of at most so many characters; at least one row each. */
+function pagesOf<T>(rows: readonly T[], characters: number): T[][] {
+  const pages: T[][] = [];
+  let left = 0;
+  for (const row of rows) {
+    const size = JSON.stringify(row).length + 1;
+    if (size > left || pages.length === 0) {
+      pages.push([]);
+      left = characters;
+    }
+    pages.at(-1)?.push(row);
+    left -= size;
+  }
+  return pages;
+}
+
+/** What an agent needs of a contract; the rest is dropped. */
+const contractRow = z.object({
+  id: z.string(),
+  ticker: z.string(),
+  name: z.string(),
+  segment: z.string(),
+  unit: z.string(),
+  free: z.boolean().describe("Whether its level needs no key"),
+  formerly: z.array(z.string()).describe("Its former ids"),
+  delisted_on: z.string().nullable().describe("Off the boards from this date on; null: listed"),
+});
+const catalog = z.looseObject({ session_utc: z.string(), contracts: z.array(contractRow) });
+
+/** The contracts that were found. */
+export const found = z.looseObject({
+  found: z.number().describe("How many contracts there are on all pages"),
+  contracts: z.array(contractRow),
+});
+
+/** The contracts of the catalog in which all words occur. */
+export function foundIn(answer: ApiAnswer, words: string, page: number): Told {
+  if (answer.isRefused) return answer;
+  const { contracts, session_utc } = catalog.parse(JSON.parse(answer.body));
+  const wanted = words.toLowerCase().split(/\s+/);
+  const matches = contracts.filter(({ id, ticker, name, segment, formerly }) => {
+    const text = [id, ticker, name, segment, ...formerly].join(" ").toLowerCase();
+    return wanted.every((word) => text.includes(word));
+  });
+  const start = (page - 1) * FOUND_EACH_PAGE;
+  const shown = matches.slice(start, start + FOUND_EACH_PAGE);
+  const body = JSON.stringify({ session_utc, found: matches.length, contracts: shown });
+  const isLast = start + FOUND_EACH_PAGE >= matches.length;
+  const more = `Ask for page ${page + 1} for the next contracts, or with more words.`;
+  return { ...answer, sha256: null, body, ...(!isLast && { more }) };
+}
+
+/** The answer with closes: says if there may be earlier ones than the `shown` that were asked for. */
+export function closesFor(answer: Told, wanted: number, shown: number): Told {
+  if (answer.isRefused || wanted <= shown) return answer;
+  const more = [
+    answer.more,
+    `At most ${shown} closes, the newest. Ask with to, the day before the first, for earlier ones.`,
+  ];
+  return { ...answer, more: more.filter((sentence) => sentence !== undefined).join(" ") };
+}

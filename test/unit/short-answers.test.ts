@@ -1,0 +1,91 @@
+/** Answers of a large market stay within what agents read, and together they are the whole. */
+import { describe, expect, test } from "vitest";
+import type { ApiAnswer } from "../../src/mcp/api.ts";
+import { boardFor, foundIn } from "../../src/mcp/short-answers.ts";
+
+const answerOf = (value: object): ApiAnswer => ({
+  isRefused: false,
+  address: "http://prices.example/api/public/v1/prices",
+  publication: 7,
+  sha256: "00",
+  body: JSON.stringify(value),
+});
+const recordOf = (at: number) => ({
+  id: `part-${at}-16gb-spot`,
+  ticker: `P${at}`,
+  name: at % 10 === 0 ? "N".repeat(400) : `Part number ${at} 16 GB`,
+  segment: "DRAM",
+  segment_id: "dram",
+  unit: "USD per chip",
+  spot_usd: 10 + at / 8,
+  chg_24h_pct: at / 100,
+  chg_30d_pct: null,
+  chg_yoy_pct: at - 50,
+  as_of: "2026-11-21",
+  source: "Example Prices",
+  free: at < 10,
+  formerly: at === 5 ? ["older-5", "oldest-5"] : [],
+  delisted_on: at === 6 ? "2026-11-01" : null,
+});
+const columnsOf = ({ id, name, unit, spot_usd, ...record }: ReturnType<typeof recordOf>) => {
+  const { chg_24h_pct, chg_30d_pct, chg_yoy_pct, as_of } = record;
+  return { id, name, unit, spot_usd, chg_24h_pct, chg_30d_pct, chg_yoy_pct, as_of };
+};
+const markets = [0, 1, 120, 1_200].map((count) =>
+  Array.from({ length: count }, (_, at) => recordOf(at)),
+);
+
+describe.each(markets.map((records) => [records.length, records] as const))(
+  "%i contracts",
+  (count, records) => {
+    const half = Math.ceil(count / 2);
+    const board = answerOf({
+      session_utc: "2026-11-21T00:00:00.000Z",
+      delayed_sessions: 0,
+      memory: records.slice(0, half),
+      semiconductor: records.slice(half),
+    });
+
+    test("all pages of short rows are the board, and none is longer than 20,000 characters", () => {
+      const rows: unknown[] = [];
+      let page = 1;
+      for (; ; page++) {
+        const { body, more = "", sha256 } = boardFor(board, true, page);
+        expect([body.length <= 20_000, sha256]).toEqual([true, null]);
+        const { columns, rows: shown, contracts } = JSON.parse(body);
+        expect(contracts).toBe(count);
+        rows.push(
+          ...shown.map((row: unknown[]) => Object.fromEntries(row.map((v, i) => [columns[i], v]))),
+        );
+        if (!more.includes(`Ask for page ${page + 1}`)) break;
+      }
+      const whole = records.map((record) => columnsOf(record));
+      expect(rows).toEqual(whole);
+      expect(JSON.parse(boardFor(board, true, page + 1).body).rows).toEqual([]);
+    });
+
+    test("those asked for by name come as published, if they fit", () => {
+      const few = boardFor(board, false, 1);
+      expect(few.body === board.body).toBe(board.body.length <= 19_000);
+      expect(few.body.length).toBeLessThan(20_000);
+    });
+
+    test("all pages of found contracts are the catalog", () => {
+      const ids: string[] = [];
+      for (let page = 1; ; page++) {
+        const { body, more } = foundIn(answerOf({ session_utc: "", contracts: records }), "", page);
+        const { found, contracts } = JSON.parse(body);
+        expect([found, body.length < 20_000]).toEqual([count, true]);
+        ids.push(...contracts.map(({ id }: { id: string }) => id));
+        if (more === undefined) break;
+      }
+      expect(ids).toEqual(records.map(({ id }) => id));
+    });
+  },
+);
+
+test("a contract is found by a former id", () => {
+  const catalog = answerOf({ session_utc: "", contracts: markets[2] as object[] });
+  const { contracts } = JSON.parse(foundIn(catalog, "OLDEST-5", 1).body);
+  expect(contracts).toMatchObject([{ id: "part-5-16gb-spot" }]);
+});
