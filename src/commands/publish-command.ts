@@ -9,6 +9,7 @@ import { sessionAt } from "../market/session.ts";
 import type { PublishResult } from "../publish/release.ts";
 import type { Progress } from "../publish/request.ts";
 import type { ObjectStore } from "../store/object-store.ts";
+import { isClosedDay } from "./closed-days.ts";
 import { examples, withOptions } from "./every-command.ts";
 import { notWritable } from "./option-files.ts";
 import {
@@ -46,6 +47,7 @@ export function publishCommand(): Command {
         "publish --quotes https://feed.example/quotes.json --wait 25m --store s3://prices/chipboard",
         "publish --quotes quotes.csv --hold ddr5-16gb,n3-wafer --hold-invalid --ignore-unknown",
         "publish --quotes quotes.csv --accept moves:ddr5-16gb --accept sparse",
+        "publish --quotes quotes.csv --closed Sat,Sun --holidays holidays.txt",
         'publish --quotes fix.csv --revise "source corrected DDR5"',
         'publish --quotes fix.csv --accept moves:a --by "A. Operator" --why "the source confirmed it"',
         'publish --rerender "new columns"',
@@ -119,16 +121,18 @@ async function runOf(options: PublishOptions, command: Command): Promise<Run> {
   }
   const headers = feedHeadersFrom(options);
   const source = (location: string) => sourceOf(location, headers);
+  const session = options.session ?? sessionAt(clock.now());
+  const { closed = [], holidays } = options;
   const request = {
     ...release,
     catalog: options.catalog === undefined ? null : source(options.catalog),
     quotes: (options.quotes ?? []).map(source),
     closes: (options.closes ?? []).map(source),
-    session: options.session ?? sessionAt(clock.now()),
+    session,
     attribution: options.attribution ?? null,
     revise: options.revise ?? null,
     restateSeries,
-    gates: gatesFrom(options),
+    gates: { ...gatesFrom(options), isClosedDay: await isClosedDay(session, closed, holidays) },
     hold: heldFrom(options),
     holdInvalid: options.holdInvalid ?? false,
     ignoreUnknown: options.ignoreUnknown ?? false,

@@ -2,13 +2,14 @@
 import type { Option } from "commander";
 import { onceOption, setting } from "../lib/config.ts";
 import { InputError } from "../lib/errors.ts";
-import { USUAL_LIMITS } from "../feed/finding.ts";
+import { MAX_MOVE_PCT, USUAL_LIMITS } from "../feed/finding.ts";
 import { USUAL_STILL_SESSIONS } from "../market/coverage.ts";
 import { acceptanceOf, GATE_NAMES, type GateOptions } from "../feed/gates.ts";
 import { DAY_MS } from "../lib/clock.ts";
 import { MAX_CARRY_DAYS } from "../market/contract.ts";
 import { parseMicros, type Micros } from "../market/decimal.ts";
 import { parseSession, type Session } from "../market/session.ts";
+import { weekdays, type Weekday } from "./closed-days.ts";
 import { jsonOption, type JsonOption } from "./every-command.ts";
 import {
   durationMs,
@@ -51,6 +52,8 @@ export interface PublishOptions extends StoreOptions, LogKeyOptions, JsonOption 
   readonly maxCarryDays: number;
   readonly acceptMoves?: true;
   readonly allowSparse?: true;
+  readonly closed?: readonly Weekday[];
+  readonly holidays?: string;
 }
 
 /** The options of `publish`, by the headings of its help. */
@@ -129,8 +132,8 @@ export const publishOptions = (): Readonly<Record<string, Option[]>> => ({
     ),
     setting(
       "--max-move <percent>",
-      "moves: refuse larger ones from one level to the next",
-      percent(1e9),
+      "moves: refuse larger ones from one level to the next, if the catalog has no max_move_pct for the contract",
+      percent(MAX_MOVE_PCT),
     ).default(USUAL_LIMITS.maxMoveMicros, "50"),
     setting("--accept-moves", "moves: accept all, if there are any"),
     setting(
@@ -149,6 +152,15 @@ export const publishOptions = (): Readonly<Record<string, Option[]>> => ({
       "name contracts whose given level has not moved for this many sessions, if their cadence is under a day; this refuses nothing",
       wholeNumber("expected a whole number of sessions, 1 to 99999", 1, 99_999),
     ).default(USUAL_STILL_SESSIONS),
+    setting(
+      "--closed <days>",
+      "weekdays on which sources do not price (Sat,Sun): on these, sparse and unchanged refuse nothing, and a feed without rows publishes carried levels",
+      weekdays,
+    ),
+    setting(
+      "--holidays <file>",
+      "the same for the dates of this file, one on each line, such as 2026-12-25",
+    ),
     maxGapOption(),
     setting(
       "--max-carry-days <days>",
@@ -168,7 +180,7 @@ export const publishOptions = (): Readonly<Record<string, Option[]>> => ({
 });
 
 /** The limits of the gates, and what the run lets through. Throws InputError for a wrong `--accept`. */
-export const gatesFrom = (options: PublishOptions): GateOptions => ({
+export const gatesFrom = (options: PublishOptions): Omit<GateOptions, "isClosedDay"> => ({
   maxMoveMicros: options.maxMove,
   minCoverageMicros: options.minCoverage,
   maxUnchangedSessions: options.maxUnchanged,

@@ -20,6 +20,7 @@ import {
   urlField,
   wholeNumberField,
 } from "./fields.ts";
+import { MAX_MOVE_PCT } from "./finding.ts";
 import type { InputSource } from "./source.ts";
 import { readTable, type TableRow, type TableShape } from "./table.ts";
 
@@ -44,6 +45,7 @@ const SHAPE: TableShape = {
     "delisted_on",
     "formerly",
     "cadence_days",
+    "max_move_pct",
   ],
   required: REQUIRED,
 };
@@ -55,6 +57,8 @@ const capacityField = decimalField(1_000, 1_000_000);
 const carryField = wholeNumberField(0, MAX_CARRY_DAYS);
 const flagField = oneOf(["true", "false"]);
 const priceTypeField = oneOf(PRICE_TYPES);
+/** In percent, as --max-move. */
+const moveField = decimalField(0, MAX_MOVE_PCT);
 /** From every session to once a year. */
 const cadenceField = decimalField(500_000, 366);
 
@@ -154,6 +158,7 @@ function requireFreeFormerIds(
 function contractOf(row: TableRow): Contract {
   const capacity = row.optional("capacity_gb", capacityField);
   const cadence = row.optional("cadence_days", cadenceField);
+  const move = row.optional("max_move_pct", moveField);
   return {
     id: row.read("id", idField),
     ticker: row.read("ticker", textField),
@@ -171,6 +176,7 @@ function contractOf(row: TableRow): Contract {
     delistedOn: row.optional("delisted_on", dateField),
     formerly: row.optional("formerly", idsField) ?? [],
     cadenceDays: cadence === null ? USUAL_CADENCE_DAYS : formatMicros(cadence),
+    maxMovePct: move === null ? null : formatMicros(move),
   };
 }
 

@@ -19,6 +19,9 @@ export interface GateLimits {
   readonly maxCarryDays: number;
 }
 
+/** The largest limit of a move, in percent. */
+export const MAX_MOVE_PCT = 1e9;
+
 /** The default limits: 50 percent, 80 percent, 8 sessions (a long weekend), 14 sessions, 45 days. */
 export const USUAL_LIMITS: GateLimits = {
   maxMoveMicros: 50_000_000,

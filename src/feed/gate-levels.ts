@@ -2,7 +2,7 @@
 import { changePct } from "../market/change.ts";
 import { cadenceSessions, carryLimitSessions, type Contract } from "../market/contract.ts";
 import { coverageOf, lastMove } from "../market/coverage.ts";
-import { formatMicros, MICROS_PER_UNIT, type Micros } from "../market/decimal.ts";
+import { formatMicros, MICROS_PER_UNIT, microsOf, type Micros } from "../market/decimal.ts";
 import type { Level, Series } from "../market/series.ts";
 import { sessionKey, type Session } from "../market/session.ts";
 import type { Finding, GateInput, GateLimits } from "./finding.ts";
@@ -10,7 +10,6 @@ import type { Finding, GateInput, GateLimits } from "./finding.ts";
 /** The successive levels, new in this run, that move by more than the limit. */
 export function movesAbove(input: GateInput, limits: GateLimits): Finding[] {
   const contracts = new Map(input.catalog.map((contract) => [contract.id, contract]));
-  const limit = formatMicros(limits.maxMoveMicros);
   const found: Finding[] = [];
   for (const id of input.touched) {
     const contract = contracts.get(id);
@@ -18,11 +17,14 @@ export function movesAbove(input: GateInput, limits: GateLimits): Finding[] {
     if (contract === undefined || after === undefined) continue;
     const before = input.before.get(id);
     const carryLimit = carryLimitSessions(contract, limits.maxCarryDays);
+    const { maxMovePct } = contract;
+    const maxMoveMicros = maxMovePct === null ? limits.maxMoveMicros : microsOf(Number(maxMovePct));
+    const limit = formatMicros(maxMoveMicros);
     let last: Level | undefined;
     for (const now of after.levels) {
       const then = last;
       last = now;
-      if (then === undefined || !exceeds(then.usd, now.usd, limits.maxMoveMicros)) continue;
+      if (then === undefined || !exceeds(then.usd, now.usd, maxMoveMicros)) continue;
       if (now.session - then.session > carryLimit) continue;
       if (after.hasBreakBetween(then.session, now.session)) continue;
       if (before !== undefined && holdsPair(before, then, now)) continue;

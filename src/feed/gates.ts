@@ -12,6 +12,8 @@ import { movesAbove, repeatOfHead, tooFarAhead, tooFew, unmovedTooLong } from ".
 interface Gate {
   /** The refusals of a run; empty: it passes. */
   find(input: GateInput, limits: GateLimits): Finding[];
+  /** Whether it refuses nothing on a closed day. */
+  readonly restsOnClosedDays?: true;
   /** Whether it refuses the run as a whole, so that `--accept` names no contracts. */
   readonly isWhole?: true;
   /** When to let it through, before "publish with --accept …". */
@@ -29,13 +31,23 @@ const GATES = {
     ifRight: "If the moves are right",
     instead: `If something else is priced from now on, ${BREAK}.`,
   },
-  sparse: { find: tooFew, isWhole: true, ifRight: "If the feed is complete" },
+  sparse: {
+    find: tooFew,
+    isWhole: true,
+    restsOnClosedDays: true,
+    ifRight: "If the feed is complete",
+  },
   units: {
     find: termsWithoutBreak,
     ifRight: "If only the wording of the unit changes",
     instead: `Levels across a change of unit, capacity or price type do not compare: ${BREAK}.`,
   },
-  unchanged: { find: unmovedTooLong, isWhole: true, ifRight: "If the levels are new" },
+  unchanged: {
+    find: unmovedTooLong,
+    isWhole: true,
+    restsOnClosedDays: true,
+    ifRight: "If the levels are new",
+  },
   delisting: {
     find: missingContracts,
     ifRight: "If these contracts are to go without a trace",
@@ -84,6 +96,8 @@ export interface GateOptions extends GateLimits {
   /** Lets sparse levels through, if they are. */
   readonly allowSparse: boolean;
   readonly accept?: readonly Acceptance[];
+  /** Whether the sources do not price on the session's day. */
+  readonly isClosedDay?: boolean;
 }
 
 /** What of the options concerns the time of the entry. */
@@ -120,7 +134,7 @@ export function judge(input: GateInput, options: GateOptions): Verdict {
   const unneeded: string[] = [];
   const accepted: Accepted[] = [];
   for (const gate of GATE_NAMES) {
-    const findings = GATES[gate].find(input, options);
+    const findings = isResting(gate, options) ? [] : GATES[gate].find(input, options);
     const accepts = acceptsOf(gate, options);
     const isAccepted = ({ contract, needsBreak }: Finding): boolean =>
       !needsBreak && accepts.some(({ ids }) => ids === null || ids.includes(contract ?? ""));
@@ -138,10 +152,13 @@ export function judge(input: GateInput, options: GateOptions): Verdict {
     waysOn: [...refusedBy].flatMap(([gate, refused]) => waysOnOf(gate, refused, verb)),
     refusing: [...refusedBy.keys()],
     unneeded,
-    repeat: repeatOfHead(input),
+    repeat: options.isClosedDay === true ? null : repeatOfHead(input),
     accepted,
   };
 }
+
+const isResting = (gate: GateName, { isClosedDay = false }: GateOptions): boolean =>
+  isClosedDay && "restsOnClosedDays" in GATES[gate];
 
 function acceptsOf(gate: GateName, options: GateOptions): readonly Acceptance[] {
   const isOpen =

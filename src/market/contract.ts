@@ -38,6 +38,8 @@ export interface Contract {
   readonly formerly: readonly string[];
   /** How often the source prices it, in days; 0.5 is every session. */
   readonly cadenceDays: Decimal;
+  /** The largest move from one level to the next, in percent; null: the publication's limit. */
+  readonly maxMovePct: Decimal | null;
 }
 
 /**

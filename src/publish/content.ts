@@ -86,4 +86,5 @@ export const optionsOf = (
   max_carry_days: gates.maxCarryDays,
   accept_moves: gates.acceptMoves,
   allow_sparse: gates.allowSparse,
+  ...(gates.isClosedDay === true && { closed_day: true }),
 });

@@ -23,6 +23,7 @@ export function summaryLines(result: PublishResult, location: string): string[] 
     headlineOf(result),
     `Board      ${counts["memory"]} memory and ${counts["semiconductor"]} semiconductor contracts of ${counts["contracts"]} in the catalog`,
     `Levels     ${counts["given"]} for the session; carried ${named(carried)}; dropped ${named(dropped)}${delisted.length === 0 ? "" : `; delisted ${named(delisted)}`}`,
+    ...closedLines(manifest).map((line) => `Closed     ${line}`),
     ...unchangedLines(result).map((line) => `Unchanged  ${line}`),
     ...seriesLines(result).map((line) => `Series     ${line}`),
     ...carryLines(result).map((line) => `Carry      ${line}`),
@@ -46,9 +47,12 @@ export function summaryMarkdown(result: PublishResult, location: string): string
     `## ${headlineOf(result)}`,
     ...(reason === null ? [] : [`Reason: ${escaped(reason)}`]),
     tableOf(Object.entries(counts).map(([what, count]) => ({ what, count }))),
-    ...[...unchangedLines(result), ...seriesLines(result), ...carryLines(result)].map(
-      (line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}.`,
-    ),
+    ...[
+      ...closedLines(result.manifest),
+      ...unchangedLines(result),
+      ...seriesLines(result),
+      ...carryLines(result),
+    ].map((line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}.`),
     ...listing(
       "Judgements",
       judgements.map(({ by: _by, why: _why, ...item }) => item),
@@ -112,6 +116,9 @@ export const resultView = (result: PublishResult, location: string): object => (
   })),
   unmoved_since_utc: result.unmovedSince === null ? null : sessionUtc(result.unmovedSince),
 });
+
+const closedLines = ({ options }: PublishResult["manifest"]): string[] =>
+  options["closed_day"] === true ? ["a closed day: sparse and unchanged refuse nothing"] : [];
 
 /** What of the feed has not moved, a line for all levels and one for the contracts that stand still. */
 function unchangedLines({ manifest: { movement }, unmovedSince }: PublishResult): string[] {

@@ -41,6 +41,7 @@ const FIELDS = {
   delistedOn: ["delisted_on", day.nullable()],
   formerly: ["formerly", ids],
   cadenceDays: ["cadence_days", decimal],
+  maxMovePct: ["max_move_pct", decimal.nullable().default(null)],
 } satisfies { readonly [F in keyof Contract]: readonly [string, z.ZodType<Contract[F]>] };
 
 const entries = Object.entries(FIELDS) as [keyof Contract, [string, z.ZodType]][];

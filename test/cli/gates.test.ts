@@ -56,6 +56,18 @@ describe("moves", () => {
     ).toBe(0);
   });
 
+  test("the catalog's own limit replaces that of the run, in both directions", async () => {
+    const own = (max_move_pct: string, usd: string, more: Run = {}) =>
+      move("10", usd, { catalog: catalogOf([{ id: "a", max_move_pct }]), ...more });
+    expect((await own("5.5", "10.55")).code).toBe(0);
+    const { code, said } = await own("5.5", "10.56");
+    expect([code, said[1]]).toEqual([3, expect.stringMatching(/expected at most 5\.5$/)]);
+    expect((await own("80", "18")).code).toBe(0);
+    expect((await own("80", "18.000001")).code).toBe(3);
+    expect((await own("", "15.000001")).code).toBe(3);
+    expect((await own("60", "16", { maxMoveMicros: 0 })).code).toBe(0);
+  });
+
   test("also between levels of the input, and only within the carry limit", async () => {
     const closes = (earlier: string) =>
       lines("id,date,close_usd", `a,${earlier},1`, "a,2026-11-20,2");

@@ -321,6 +321,8 @@ describe("the catalog", () => {
     ],
     ["cadence_days", "0.4", /expected a number from 0.5 to 366/],
     ["cadence_days", "367", /expected a number from 0.5 to 366/],
+    ["max_move_pct", "-1", /expected a number from 0 to 1000000000/],
+    ["max_move_pct", "50 %", /expected a number from 0 to 1000000000/],
   ])("%s %j", async (column, value, expected) => {
     const [columns = "", row = ""] = catalogOf(["a"]).split("\n");
     const cells = row.split(",");
@@ -329,21 +331,25 @@ describe("the catalog", () => {
     expect(complaint).toMatch(expected);
   });
 
-  test("price type, delisting, former id and cadence are stored, with defaults for empty cells", async () => {
+  test("price type, delisting, former id, cadence and largest move are stored, with defaults for empty cells", async () => {
     const store = new MemoryStore();
     const given = {
       price_type: "spot",
       delisted_on: "2027-01-31",
       formerly: "z",
       cadence_days: "7.50",
+      max_move_pct: "12.5",
     };
     await mustPublish(store, {
       catalog: catalogOf([{ id: "a", ...given }, "b"]),
       quotes: quotesOf({ a: 1, b: 2 }),
     });
     expect(await headJson(store, "catalog.json")).toMatchObject([
-      { id: "a", ...given, cadence_days: 7.5 },
-      { id: "b", price_type: null, delisted_on: null, formerly: null, cadence_days: 0.5 },
+      { id: "a", ...given, cadence_days: 7.5, max_move_pct: 12.5 },
+      {
+        ...{ id: "b", price_type: null, delisted_on: null, formerly: null },
+        ...{ cadence_days: 0.5, max_move_pct: null },
+      },
     ]);
   });
 

@@ -16,7 +16,7 @@ export const SESSION = at("2026-11-21T00Z");
 
 const CATALOG_COLUMNS =
   "id,ticker,name,board,segment,unit,ai_exposure_pct,source,source_url,capacity_gb,max_carry_days,free," +
-  "price_type,delisted_on,formerly,cadence_days";
+  "price_type,delisted_on,formerly,cadence_days,max_move_pct";
 
 export interface CatalogRow {
   readonly id: string;
@@ -31,6 +31,7 @@ export interface CatalogRow {
   readonly delisted_on?: string;
   readonly formerly?: string;
   readonly cadence_days?: string;
+  readonly max_move_pct?: string;
 }
 
 /** A catalog in CSV; a row that is only an id gets plain values. */
@@ -40,10 +41,11 @@ export function catalogOf(rows: readonly (string | CatalogRow)[]): string {
     const { id, name = `Contract ${id}`, board = "memory", unit = "USD per piece" } = row;
     const { segment = "DRAM", capacity_gb = "", max_carry_days = "", free = "" } = row;
     const start = `${id},${id.toUpperCase()},${name},${board},${segment},${unit},40,InputSource`;
-    const { price_type = "", delisted_on = "", formerly = "", cadence_days = "" } = row;
+    const { price_type = "", delisted_on = "", formerly = "" } = row;
+    const { cadence_days = "", max_move_pct = "" } = row;
     return (
       `${start},https://s.example/${id},${capacity_gb},${max_carry_days},${free},` +
-      `${price_type},${delisted_on},${formerly},${cadence_days}`
+      `${price_type},${delisted_on},${formerly},${cadence_days},${max_move_pct}`
     );
   });
   return [CATALOG_COLUMNS, ...lines, ""].join("\n");
@@ -127,6 +129,7 @@ export async function tryPublish(store: ObjectStore, run: Run): Promise<Ended> {
           acceptMoves: run.acceptMoves ?? false,
           allowSparse: run.allowSparse ?? false,
           accept: run.accept ?? [],
+          isClosedDay: run.isClosedDay ?? false,
         },
       },
       store,

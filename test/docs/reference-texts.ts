@@ -223,6 +223,8 @@ const INPUT_MEANINGS: Readonly<Record<string, string>> = {
   "catalog delisted_on": "off the boards from 00:00 UTC of this day",
   "catalog formerly": "its ids before; those that earlier catalogs named stay known",
   "catalog cadence_days": "how often it gets a level; default: 0.5, each session",
+  "catalog max_move_pct":
+    "the largest move from one level to the next, in percent; default: `--max-move`",
   "quotes id": "a contract of the catalog",
   "quotes spot_usd": "empty with basis `withdrawn`",
   "quotes session_utc": "default: the session that is published",

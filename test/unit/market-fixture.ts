@@ -38,6 +38,7 @@ const PLAIN: Contract = {
   delistedOn: null,
   formerly: [],
   cadenceDays: "1",
+  maxMovePct: null,
 };
 
 export function marketOf(listings: readonly Listing[]): Market {

@@ -191,6 +191,7 @@ const LIST_OF_COLUMN = new Map<string, readonly string[]>([
   ["delisted_on", DATES],
   ["formerly", IDS],
   ["cadence_days", NUMBERS],
+  ["max_move_pct", NUMBERS],
   ["date", DATES],
   ["as_of", DATES],
   ["session_utc", SESSIONS],

@@ -67,7 +67,7 @@ const numberCell = (text: string): Cell => ({ text, json: text });
 
 function catalogTable(): FeedTable {
   const columns =
-    "id,ticker,name,board,segment,unit,ai_exposure_pct,source,source_url,capacity_gb,max_carry_days,free,price_type,delisted_on,formerly,cadence_days";
+    "id,ticker,name,board,segment,unit,ai_exposure_pct,source,source_url,capacity_gb,max_carry_days,free,price_type,delisted_on,formerly,cadence_days,max_move_pct";
   const rows = CONTRACT_IDS.map((id, at) => [
     textCell(id),
     textCell(`T${at}`),
@@ -85,6 +85,7 @@ function catalogTable(): FeedTable {
     { text: "", json: "null" },
     { text: "", json: "null" },
     numberCell("0.5"),
+    { text: "", json: "null" },
   ]);
   return { columns: columns.split(","), rows };
 }
