@@ -1,15 +1,11 @@
 /** The demonstration market as an input of `publish`: rows of quotes, and the same rows as CSV. */
 import { formatMicros } from "../market/decimal.ts";
-import { SESSIONS_PER_DAY, dateText, dayOf, parseSession, sessionUtc } from "../market/session.ts";
+import { dateText, dayOf, parseSession, sessionUtc } from "../market/session.ts";
 import type { Session } from "../market/session.ts";
-import {
-  readDemoContracts,
-  type DemoContract,
-  type DemoEvent,
-  type Schedule,
-} from "./demo-catalog.ts";
+import { readDemoContracts, readDemoCycles, type DemoEvent } from "./demo-catalog.ts";
 import { seedOf, uniformAt } from "./random.ts";
 import { DEMO_FIRST_SESSION, DemoSeries } from "./demo-series.ts";
+import { givesLevel, isMidnight } from "./schedule.ts";
 
 const ALWAYS = ["id", "session_utc", "spot_usd", "basis"] as const;
 const SOMETIMES = ["as_of", "break", "low_usd", "high_usd", "inputs"] as const;
@@ -29,12 +25,15 @@ export function* demoHistory(
   to: Session,
   misprint?: DemoEvent,
 ): Generator<DemoQuote[]> {
-  const market = readDemoContracts().map((contract) => new DemoSeries(contract));
+  const contracts = readDemoContracts();
+  const byId = new Map(contracts.map((contract) => [contract.id, contract]));
+  const cycles = readDemoCycles();
+  const market = contracts.map((contract) => new DemoSeries(contract, byId, cycles));
   for (let session = Math.max(from, DEMO_FIRST_SESSION); session <= to; session += 1) {
     const scaleOf = ({ contract }: DemoSeries): number =>
       session === to && contract.id === misprint?.id ? misprint.ratio : 1;
     yield market
-      .filter(({ contract }) => isPriced(contract, session))
+      .filter((series) => isPriced(series, session))
       .map((series) => quote(series, session, scaleOf(series)));
   }
 }
@@ -80,22 +79,9 @@ function detailsOf(series: DemoSeries, session: Session, scale: number): Partial
   };
 }
 
-function isPriced(contract: DemoContract, session: Session): boolean {
+function isPriced(series: DemoSeries, session: Session): boolean {
+  const { contract } = series;
   if (contract.listed !== null && session < contract.listed) return false;
   if (contract.delistedOn !== null && dayOf(session) >= contract.delistedOn) return false;
-  return IS_PRICED[contract.schedule](session, contract.id);
+  return series.fixes(session) || givesLevel(contract, session);
 }
-
-/** By schedule. */
-const IS_PRICED: Readonly<Record<Schedule, (session: Session, id: string) => boolean>> = {
-  "every-session": () => true,
-  overnight: () => true,
-  daily: (session) => !isMidnight(session),
-  weekdays: (session) => !isWeekend(session),
-  irregular: (session, id) => uniformAt(seedOf(`schedule ${id}`), session) >= 1 / 8,
-};
-
-const isMidnight = (session: Session): boolean => session % SESSIONS_PER_DAY === 0;
-
-/** Day 0, 1970-01-01, was a Thursday, so Saturday is 2 and Sunday is 3 modulo 7. */
-const isWeekend = (session: Session): boolean => [2, 3].includes(dayOf(session) % 7);

@@ -1,74 +1,121 @@
 /**
- * The generator: prices the demonstration's contracts for any session. A level is
+ * The generator: prices the demonstration's contracts for any session. The price of a chip is
  *
- *     anchor × segment's factor × contract's own factor, each relative to the anchor's day,
+ *     anchor × cycle of its segment × segment's factor × contract's own factor, each relative to the anchor's day,
  *
- * rounded to the contract's tick. Factors are random walks that are pulled back to 1. Each starts at
- * the market's first session with a seed from its own name. So a level depends only on contract and
- * session, and later runs continue the same series.
+ * and the price of a module is a number of times that of its chip, times a factor of its own. Factors are random walks
+ * that are pulled back to 1. Each starts at the market's first session with a seed from its own name. So a price
+ * depends only on contract and session, and later runs continue the same series. A level is the price of the latest
+ * session that fixes one, rounded to the tick: of a contract price each month, of a shop's price at each of its steps.
  */
 import type { Micros } from "../market/decimal.ts";
 import { SESSIONS_PER_DAY, closeSessionOf, parseDate } from "../market/session.ts";
 import type { Day, Session } from "../market/session.ts";
-import type { DemoContract } from "./demo-catalog.ts";
+import type { Cycle, DemoContract } from "./demo-catalog.ts";
 import { createNoise, seedOf } from "./random.ts";
+import { fixesLevel } from "./schedule.ts";
 
 const firstDay: Day = parseDate("2021-11-01") as Day;
 
 /** The market's first session, five years before the day that listings and events refer to. */
 export const DEMO_FIRST_SESSION: Session = firstDay * SESSIONS_PER_DAY;
 
-/** The standard deviation of a move from one session to the next, as fractions of the level. */
+/** The standard deviation of a move from one session to the next, as fractions of the price. */
 interface Volatility {
   readonly segment: number;
   readonly own: number;
 }
 
 const VOLATILITY: Readonly<Record<string, Volatility>> = {
-  DRAM: { segment: 0.008, own: 0.006 },
-  HBM: { segment: 0.004, own: 0.003 },
-  NAND: { segment: 0.007, own: 0.006 },
-  LPDDR: { segment: 0.006, own: 0.004 },
-  SSD: { segment: 0.006, own: 0.005 },
-  GPU: { segment: 0.005, own: 0.004 },
-  Foundry: { segment: 0.002, own: 0.003 },
+  DRAM: { segment: 0.006, own: 0.005 },
+  HBM: { segment: 0.003, own: 0.002 },
+  NAND: { segment: 0.005, own: 0.005 },
+  LPDDR: { segment: 0.004, own: 0.003 },
+  GPU: { segment: 0.003, own: 0.003 },
+  Foundry: { segment: 0.001, own: 0.001 },
 };
 /** NOR, eMMC and the parts of the semiconductor board. */
-const QUIET: Volatility = { segment: 0.003, own: 0.004 };
+const QUIET: Volatility = { segment: 0.002, own: 0.003 };
+/** A module's price keeps near the price of its chips. */
+const OF_MODULES = 0.002;
 
-/** The share of its distance from 1 that a factor loses per session: half in eleven months. */
-const PULL = 0.001;
+/** The share of its distance from 1 that a factor loses per session: half in three months. */
+const PULL = 0.004;
 
 /** Prices one contract for sessions in ascending order, from the market's first. */
 export class DemoSeries {
   readonly contract: DemoContract;
-  readonly #segment: Factor;
-  readonly #own: Factor;
-  /** The anchor divided by the factors of its day. */
-  readonly #unit: Micros;
+  readonly #price: Price;
+  readonly #first: Session;
+  #next: Session;
+  #usd = 0;
 
-  constructor(contract: DemoContract) {
-    const factors = (): [Factor, Factor] => {
-      const { segment, own } = VOLATILITY[contract.segment] ?? QUIET;
-      return [
-        new Factor(`segment ${contract.segment}`, segment),
-        new Factor(`contract ${contract.id}`, own),
-      ];
-    };
-    // An anchor from before the market's first session counts for that session.
-    const anchored = Math.max(closeSessionOf(contract.anchorDay), DEMO_FIRST_SESSION);
-    const [segmentThen, ownThen] = factors();
-    const respecified = ratioOf(contract, anchored);
-    this.#unit = contract.anchor / (segmentThen.at(anchored) * ownThen.at(anchored) * respecified);
-    [this.#segment, this.#own] = factors();
+  /** `cycles` by segment; `contracts` has the chips of modules. */
+  constructor(
+    contract: DemoContract,
+    contracts: ReadonlyMap<string, DemoContract>,
+    cycles: ReadonlyMap<string, Cycle>,
+  ) {
     this.contract = contract;
+    this.#price = priceOf(contract, contracts, cycles);
+    this.#first = contract.listed ?? DEMO_FIRST_SESSION;
+    this.#next = this.#first;
+  }
+
+  /** Whether the source gives a new level for the session. */
+  fixes(session: Session): boolean {
+    return session === this.#first || fixesLevel(this.contract, session);
   }
 
   /** The level of a session, on the tick, times `scale`. Sessions must not descend from call to call. */
   at(session: Session, scale = 1): Micros {
-    const factor = this.#segment.at(session) * this.#own.at(session);
-    return onTick(this.#unit * factor * ratioOf(this.contract, session) * scale);
+    for (; this.#next <= session; this.#next += 1) {
+      if (this.fixes(this.#next)) this.#usd = this.#price.at(this.#next);
+    }
+    return onTick(this.#usd * ratioOf(this.contract, session) * scale);
   }
+}
+
+/** The price of a contract before breaks, in micros, for sessions that do not descend. */
+interface Price {
+  at(session: Session): number;
+}
+
+function priceOf(
+  contract: DemoContract,
+  contracts: ReadonlyMap<string, DemoContract>,
+  cycles: ReadonlyMap<string, Cycle>,
+): Price {
+  const { id, segment, origin } = contract;
+  if ("of" in origin) {
+    const chip = priceOf(contracts.get(origin.of) as DemoContract, contracts, cycles);
+    const own = new Factor(`contract ${id}`, OF_MODULES);
+    return { at: (session) => origin.times * chip.at(session) * own.at(session) };
+  }
+  const volatility = VOLATILITY[segment] ?? QUIET;
+  const shape = (): ((session: Session) => number) => {
+    const ofSegment = new Factor(`segment ${segment}`, volatility.segment);
+    const own = new Factor(`contract ${id}`, volatility.own);
+    const cycle = cycles.get(segment);
+    return (session) =>
+      ofSegment.at(session) * own.at(session) * (cycle === undefined ? 1 : levelOf(cycle, session));
+  };
+  // An anchor from before the market's first session counts for that session.
+  const anchored = Math.max(closeSessionOf(origin.day), DEMO_FIRST_SESSION);
+  const unit = origin.level / (shape()(anchored) * ratioOf(contract, anchored));
+  const now = shape();
+  return { at: (session) => unit * now(session) };
+}
+
+/** Where a cycle stands at a session: on the straight line between two of its points. */
+function levelOf(cycle: Cycle, session: Session): number {
+  const end = cycle.findIndex((point) => point.session > session);
+  if (end === 0) return (cycle[0] as Cycle[number]).factor;
+  if (end === -1) return (cycle.at(-1) as Cycle[number]).factor;
+  const from = cycle[end - 1] as Cycle[number];
+  const to = cycle[end] as Cycle[number];
+  const share = (session - from.session) / (to.session - from.session);
+  return from.factor + (to.factor - from.factor) * share;
 }
 
 /** A random walk around 1. It stays above 0, because one draw moves it by a few percent only. */

@@ -21,7 +21,13 @@ const CONSECUTIVE_SESSIONS = 4;
 /** How long after its start a session is published. */
 const PUBLISHED_AFTER_MS = 5 * 60_000;
 
-const GATES = { ...USUAL_LIMITS, acceptMoves: false, allowSparse: false } as const;
+/** On weekends half of the contracts are covered: shops sell then, and nobody assesses. */
+const GATES = {
+  ...USUAL_LIMITS,
+  minCoverageMicros: 40_000_000,
+  acceptMoves: false,
+  allowSparse: false,
+} as const;
 
 /**
  * Publishes the sessions after the store's head up to the current one, each when it is asked for, as if its
