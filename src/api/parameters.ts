@@ -50,13 +50,13 @@ const AMOUNT_SCHEMA = { type: "number", format: "double", exclusiveMinimum: 0 } 
 /** The ids in paths. */
 export const CONTRACT_ID: Parameter = {
   name: "id",
-  description: "The contract's id.",
+  description: "The contract's id. One that it had before is redirected to the present one.",
   schema: CONTRACT_ID_SCHEMA,
   example: "ddr5-16gb",
 };
 export const INDEX_ID: Parameter = {
   name: "id",
-  description: "The index's id.",
+  description: "The index's id, or the name of its segment in any case.",
   schema: INDEX_ID_SCHEMA,
   example: "composite",
 };
@@ -95,7 +95,7 @@ export const VINTAGE: readonly Parameter[] = [PUBLICATION, AS_OF, SESSION];
 export const BASKET: readonly Parameter[] = [
   {
     name: "ids",
-    description: `Contracts of a basket of one's own (${tiersWhere(({ baskets }) => baskets, "and")}): 1 to 100 ids, each once, separated by commas.`,
+    description: `Contracts of a basket of one's own (${tiersWhere(({ baskets }) => baskets, "and")}): 1 to 100 ids, each contract once, separated by commas. A former id means its contract.`,
     schema: listOf(CONTRACT_ID_SCHEMA, MAX_ITEMS),
     example: ["ddr5-16gb", "tlc-1tb"],
   },
@@ -118,14 +118,14 @@ export const BASKET: readonly Parameter[] = [
 const IDS: Parameter = {
   name: "ids",
   description:
-    "Only these: 1 to 100 ids, each once, separated by commas. Lines stay in the file's order.",
+    "Only these: 1 to 100 ids, each contract once, separated by commas. A former id means its contract. Lines stay in the file's order.",
   schema: listOf(CONTRACT_ID_SCHEMA, MAX_ITEMS),
   example: ["ddr5-16gb", "tlc-1tb"],
 };
 const SEGMENT: Parameter = {
   name: "segment",
   description:
-    "Only contracts of these segments: 1 to 20 ids of segments' indices, each once, separated by commas. Not together with ids.",
+    "Only contracts of these segments: 1 to 20 ids of segments' indices, or names of segments in any case, each segment once, separated by commas. Not together with ids.",
   schema: listOf(INDEX_ID_SCHEMA, MAX_SEGMENTS),
   example: ["dram"],
 };
@@ -149,7 +149,13 @@ const SINCE: Parameter = {
 export const CONTRACTS: readonly Parameter[] = [IDS, SEGMENT];
 /** Which indices. */
 export const INDICES: readonly Parameter[] = [
-  { ...IDS, schema: listOf(INDEX_ID_SCHEMA, MAX_ITEMS), example: ["composite"] },
+  {
+    ...IDS,
+    description:
+      "Only these: 1 to 100 ids of indices, each once, separated by commas. Lines stay in the file's order.",
+    schema: listOf(INDEX_ID_SCHEMA, MAX_ITEMS),
+    example: ["composite"],
+  },
 ];
 /** Between which dates. */
 export const PERIOD: readonly Parameter[] = [

@@ -172,15 +172,15 @@ function refusalsOfIds(route: DataRoute): ProblemCode[] {
   return [
     ...(takes("weights") || takes("segment") ? (["unknown_contract"] as const) : []),
     ...(takes("segment") || route === DATA_ROUTES.indicesCsv ? (["unknown_index"] as const) : []),
-    ...(route.hasBoards === true ? (["not_on_board"] as const) : []),
+    ...(route.hasBoards === true || takes("weights") ? (["not_on_board"] as const) : []),
   ];
 }
 
 const RENAMED: Json = {
-  description: "The contract has another id now. Not counted.",
+  description: "The contract has another id now, or had another one then. Not counted.",
   headers: {
     ...headerRefs([]),
-    location: { description: "Its present address.", schema: { type: "string" } },
+    location: { description: "Its address in the answer's publication.", schema: { type: "string" } },
   },
 };
 

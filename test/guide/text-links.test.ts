@@ -135,8 +135,8 @@ describe("llms.txt", () => {
   test("shows the shape of each answer that is text, cut to one item of each list", async () => {
     const text = await textAt("/llms.txt");
     const shown = [...text.matchAll(/^`GET ([^`]+)`/gm)].map(([, address]) => address);
-    const { publications, usage, status, readiness } = UNCOUNTED_ROUTES;
-    const others = [publications, usage, status, readiness];
+    const { contracts, publications, usage, status, readiness } = UNCOUNTED_ROUTES;
+    const others = [contracts, publications, usage, status, readiness];
     for (const { path, body } of [...Object.values(DATA_ROUTES), ...others]) {
       if ("binary" in body) continue;
       const pattern = new RegExp(`^${path.replace("{id}", "[^/?]+")}(?:\\?|$)`);
