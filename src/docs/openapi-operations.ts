@@ -180,7 +180,10 @@ const RENAMED: Json = {
   description: "The contract has another id now, or had another one then. Not counted.",
   headers: {
     ...headerRefs([]),
-    location: { description: "Its address in the answer's publication.", schema: { type: "string" } },
+    location: {
+      description: "Its address in the answer's publication.",
+      schema: { type: "string" },
+    },
   },
 };
 
