@@ -103,10 +103,10 @@ export class Load {
     this.answers += 1;
     const { status, body } = received;
     if (status === 200) {
-      if (route.kind !== "usage") caller.answered += 1;
+      if (route.kind !== "uncounted") caller.answered += 1;
       same(null, route.refusal(caller.tier), "code");
       const { book, time } = this.#parts;
-      if (route.kind !== "usage")
+      if (route.kind !== "uncounted")
         await book.check(received, route, caller.tier, since, time.nowMs());
       return received;
     }

@@ -5,15 +5,18 @@ import { FILES } from "../../src/store/paths.ts";
 
 export interface Route {
   readonly path: string;
-  /** `usage` is not counted; a basket is not a stored file. */
-  readonly kind: "file" | "basket" | "usage";
+  /** Baskets, and what costs no call, are no stored files. */
+  readonly kind: "file" | "basket" | "uncounted";
   /** The file's path in the snapshot. */
   file(tier: TierName): string;
   /** The code of the refusal, or null if the tier may have the file. */
   refusal(tier: TierName): string | null;
 }
 
-/** What the load requests: each route with data, and a basket. The contract is always on the free board. */
+/**
+ * What the load requests: each route with data, a basket, and the list of contracts. The contract is always on the
+ * free board.
+ */
 export const ROUTES = {
   board: fileRoute("/prices", FILES.board, null),
   contract: contractRoute("dram-1", true),
@@ -30,9 +33,14 @@ export const ROUTES = {
   sparklines: fileRoute("/sparklines", FILES.sparklines, "starter"),
   corrections: fileRoute("/corrections", FILES.tierCorrections, "starter"),
   basket: basketRoute(["dram-1", "dram-12"], ["60", "40"]),
-} as const satisfies Readonly<Record<keyof typeof DATA_ROUTES | "basket", Route>>;
+  contracts: uncountedRoute("/contracts"),
+} as const satisfies Readonly<Record<keyof typeof DATA_ROUTES | "basket" | "contracts", Route>>;
 
-export const USAGE: Route = { ...ROUTES.board, path: `${API}/usage`, kind: "usage" };
+export const USAGE = uncountedRoute("/usage");
+
+function uncountedRoute(path: string): Route {
+  return { ...fileRoute(path, () => "", null), kind: "uncounted" };
+}
 
 export function contractRoute(id: string, isFree: boolean): Route {
   const file = (tier: TierName): string => FILES.contract(tier, id);
