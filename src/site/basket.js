@@ -33,6 +33,8 @@ const CALLS =
 
 /** @type {ReadonlyMap<string, BoardRow>} */
 let board = new Map();
+/** The present id of each renamed contract, by its former ids. @type {ReadonlyMap<string, string>} */
+let presentIds = new Map();
 /** The session of the board. */
 let session = "";
 /** @type {import("./key.js").Caller} */
@@ -50,7 +52,7 @@ equipCode();
 
 /** Takes the basket that the address names. Whether it names one. */
 function readAddress() {
-  const named = readBasket(location.hash.slice(1));
+  const named = readBasket(location.hash.slice(1), presentIds);
   if (named === null) return false;
   basket = { weighting: named.weighting, parts: new Map(named.parts) };
   const radio = form.querySelector(`[value=${named.weighting}]`);
@@ -263,13 +265,23 @@ await withKey(async (known) => {
   byId("upgrade").hidden = offer.baskets;
   byId("access").hidden = true;
   if (!offer.baskets) return;
-  const { body, problem } = await askJson("prices");
+  const [{ body, problem }, { body: catalog }] = await Promise.all([
+    askJson("prices"),
+    askJson("contracts"),
+  ]);
   if (problem !== null) {
     byId("refusal").textContent = problem.detail;
     byId("refusal").hidden = false;
     return;
   }
   board = new Map([...body.memory, ...body.semiconductor].map((row) => [row.id, row]));
+  // Without them a link to former ids is still priced, but not shown with levels.
+  presentIds = new Map(
+    (catalog?.contracts ?? []).flatMap(
+      (/** @type {{ id: string, formerly: string[] }} */ { id, formerly }) =>
+        formerly.map((old) => [old, id]),
+    ),
+  );
   session = body.session_utc;
   byId("session").innerHTML = sessionLine(body);
   byId("attribution").textContent = body.attribution;

@@ -31,13 +31,14 @@ export function basketQuery({ weighting, parts }) {
 }
 
 /**
- * The basket that a query names. An id that cannot be one, or stands there again, is left out and
- * counted. Null: the query names no basket.
+ * The basket that a query names. An id that cannot be one, or whose contract stands there already, is left out
+ * and counted. Null: the query names no basket.
  *
  * @param {string} query
+ * @param {ReadonlyMap<string, string>} [presentIds] those of renamed contracts, by each former id
  * @returns {(Basket & { leftOut: number }) | null}
  */
-export function readBasket(query) {
+export function readBasket(query, presentIds = new Map()) {
   const parameters = new URLSearchParams(query);
   const ids = parameters.get("ids")?.split(",");
   if (ids === undefined) return null;
@@ -49,7 +50,8 @@ export function readBasket(query) {
       : "equal";
   const amounts = parameters.get(weighting)?.split(",") ?? ids.map(() => "1");
   const parts = new Map();
-  for (const [at, id] of ids.entries()) {
+  for (const [at, named] of ids.entries()) {
+    const id = presentIds.get(named) ?? named;
     const amount = amounts[at] ?? "";
     if (ID.test(id) && !parts.has(id)) parts.set(id, sendable(amount));
   }

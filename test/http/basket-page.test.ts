@@ -18,6 +18,7 @@ import {
   CONTRIBUTION_FIELDS,
   fieldsOf,
   figuresIn,
+  FORMER,
   INDEX_FIELDS,
   NAMES,
   publishIndexMarket,
@@ -285,6 +286,22 @@ describe("with a key of pro", () => {
     expect(await page.isVisible("#year")).toBe(false);
     expect(watch.complaints).toEqual([]);
   });
+
+  inChromium(
+    "a link to former ids is one to the present ones, with their levels and costs",
+    async () => {
+      const [once, first] = FORMER;
+      await visit(proxy.pro, `#ids=d-plain,${once},${first}&quantities=3,2,9`);
+      await page.locator("#costs .chart").waitFor();
+      const query = "ids=d-plain,c-long&quantities=3,2";
+      expect(await placed()).toBe(`${proxy.url}/basket#${query}`);
+      expect(await page.innerText("#parts")).toContain(NAMES["c-long"]);
+      // A contract that is named twice counts once.
+      expect(await page.innerText("#find-error")).toMatch(/^1 item of the address left out/);
+      await expectPrice(query);
+      expect(watch.complaints).toEqual([]);
+    },
+  );
 
   inChromium("each error stands at its field, and costs nothing", async () => {
     const ids = ["d-plain", YOUNG, BROKEN, "not-listed", "e-carried"];

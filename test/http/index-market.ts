@@ -25,6 +25,9 @@ type Id = keyof typeof NAMES;
 export const YOUNG: Id = "f-young";
 export const BROKEN: Id = "g-broken";
 
+/** What "c-long" was called before, and before that. */
+export const FORMER = ["c-once", "c-first"] as const;
+
 /** Its index has the id `b-dram-b`. */
 const HOSTILE_SEGMENT = "<b>DRAM</b>";
 const SEGMENTS: Readonly<Record<string, string>> = { a: HOSTILE_SEGMENT, h: "Foundry" };
@@ -35,9 +38,12 @@ function catalog(): string {
   const rows = Object.entries(NAMES).map(([id, name]) => {
     const board = id === "h-wafer" ? "semiconductor" : "memory";
     const segment = SEGMENTS[id[0] as string] ?? "NAND";
-    return `${id},${id.toUpperCase()},${quoted(name)},${board},${quoted(segment)},USD per piece,40,Source,https://s.example/${id}`;
+    return `${id},${id.toUpperCase()},${quoted(name)},${board},${quoted(segment)},USD per piece,40,Source,https://s.example/${id},${id === "c-long" ? FORMER.join(" ") : ""}`;
   });
-  return lines("id,ticker,name,board,segment,unit,ai_exposure_pct,source,source_url", ...rows);
+  return lines(
+    "id,ticker,name,board,segment,unit,ai_exposure_pct,source,source_url,formerly",
+    ...rows,
+  );
 }
 
 /** 400 days of closes up to the day before the session. */

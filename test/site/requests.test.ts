@@ -36,6 +36,22 @@ describe("a basket in an address", () => {
     expect(basketQuery({ weighting: "equal", parts: read?.parts ?? new Map() })).toBe("ids=a,b");
   });
 
+  test("former ids become present ones; a contract that stands there already is left out", () => {
+    const presentIds = new Map([
+      ["old", "new"],
+      ["older", "new"],
+    ]);
+    expect(readBasket("ids=a,older,b,old,new&weights=1,2,3,4,5", presentIds)).toEqual({
+      weighting: "weights",
+      parts: new Map([
+        ["a", "1"],
+        ["new", "2"],
+        ["b", "3"],
+      ]),
+      leftOut: 2,
+    });
+  });
+
   test("amounts that are missing or cannot be sent are empty", () => {
     const parts = new Map([
       ["a", "1"],
