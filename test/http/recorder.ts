@@ -88,8 +88,7 @@ export function validateAnswer(url: string, json: unknown): void {
   validate(content["application/json"].schema.$ref, json, `GET ${url.slice(0, 200)} -> 200`);
 }
 
-const pathOf = (url: string): string =>
-  url.replace(/^https?:\/\/[^/?]+/, "").replace(/\?.*$/s, "");
+const pathOf = (url: string): string => url.replace(/^https?:\/\/[^/?]+/, "").replace(/\?.*$/s, "");
 
 function templateOf(path: string): string | undefined {
   if (document.paths[path] !== undefined) return path;

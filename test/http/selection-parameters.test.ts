@@ -46,6 +46,7 @@ const TAKEN_BY = {
   to: [...SERIES, ...LONG, ENDED, "/indices.csv"],
   last: [...SERIES, ...LONG, "/indices.csv"],
   after: ["/corrections"],
+  since: ["/corrections"],
 } as const satisfies Record<string, readonly string[]>;
 type Name = keyof typeof TAKEN_BY;
 const NAMES = Object.keys(TAKEN_BY) as Name[];
@@ -82,7 +83,9 @@ async function expectOwnLines(caller: Caller, path: string, { text }: Received):
   expect([name, linesOf(text).filter((line) => !whole.has(line))]).toEqual([name, []]);
 }
 
-const MEMBERS = "type|title|status|detail|code|errors|plans|required_tier|as_of".split("|");
+const MEMBERS = "type|title|status|detail|code|errors|plans|required_tier|history_from|as_of".split(
+  "|",
+);
 function expectRefusal(received: Received, code: string, name: string, said: RegExp): void {
   const { status, json, text } = received;
   const statuses: Record<string, number> = { key_required: 401, tier_required: 403 };
@@ -132,6 +135,7 @@ describe("malformed", () => {
       /^expected a whole number from 1 to 2000$/,
     ],
     ["after", listed(`${NO_NUMBER}|10000000000`), /^expected a whole number from 0 to 9999999999$/],
+    ["since", listed(NO_DATE), /^expected a date such as 2026-11-21, from 1900-01-01 on$/],
   ];
   for (const [name, values, said] of CASES) {
     test.each(CALLERS)(`${name}, asked by %s`, async (caller) => {
@@ -170,7 +174,8 @@ describe("well formed, and of nothing", () => {
 });
 
 test("every address refuses what it does not take, and what is given twice", async () => {
-  const GOOD: Partial<Record<string, string>> = { from: "2026-11-20", to: "2026-11-20" };
+  const day = "2026-11-20";
+  const GOOD: Partial<Record<string, string>> = { from: day, to: day, since: day };
   const STRANGE = "Ids|ids%00|ids[]|%20ids|id|__proto__|constructor|From|until|fields|format";
   for (const caller of CALLERS) {
     for (const path of EVERYWHERE) {
@@ -200,6 +205,8 @@ describe("together", () => {
     ["last=1&to=2026-11-19&from=9999-12-31", "from", order, TAKEN_BY.last],
     ["from=x&to=y&last=z", "from", /^expected a /, TAKEN_BY.last],
     ["ids=nothing&from=x", "from", /^expected a date/, LONG],
+    ["since=2026-11-20&after=1", "since", /^expected after or since, not both$/, TAKEN_BY.since],
+    ["after=x&since=y", "since", /^expected a/, TAKEN_BY.since],
   ];
   test.each(CASES)("%s", async (query, name, said, paths) => {
     for (const caller of CALLERS) {
@@ -214,15 +221,20 @@ describe("together", () => {
 
 test("what is well formed gets lines of the caller's own file, or says who may have them", async () => {
   const ofContracts = TAKEN_BY.ids.filter((path) => path !== "/indices.csv");
-  const NEVER_DATES = "from=9999-12-31|to=1900-01-01|to=9999-12-31&from=9999-12-31|to=2024-02-29";
+  const NEVER_DATES = "from=9999-12-31|to=1900-01-01|to=9999-12-31&from=9999-12-31|to=2021-11-21";
+  const WITHIN_PRO = "to=2024-02-29|to=2021-11-22|to=2026-08-22&from=1900-01-01";
   const CASES: readonly (readonly [queries: string, paths: readonly string[]])[] = [
     ["ids=dram-0|ids=dram%2D0%2Cdram-1", ofContracts],
     ["ids=dram,composite", ["/indices.csv"]],
     ["segment=dram|segment=DRAM|segment=dRaM", TAKEN_BY.segment],
-    [`${NEVER_DATES}|from=1900-01-01|to=2026%2d11%2d20&from=2026-11-20`, TAKEN_BY.from],
+    [
+      `${NEVER_DATES}|${WITHIN_PRO}|from=1900-01-01|to=2026%2d11%2d20&from=2026-11-20`,
+      TAKEN_BY.from,
+    ],
     ["last=1|last=%32000", TAKEN_BY.last],
     ["ids=dram-0&last=2&to=2026-11-19|segment=dram&last=1", LONG],
     ["after=0|after=9999999999|ids=dram-0&after=1", TAKEN_BY.after],
+    ["since=1900-01-01|since=9999-12-31|segment=dram&since=2026-11-21", TAKEN_BY.since],
   ];
   const asked = CASES.flatMap(([queries, paths]) =>
     queries.split("|").flatMap((query) => paths.map((path) => ({ query, path }))),
@@ -230,7 +242,11 @@ test("what is well formed gets lines of the caller's own file, or says who may h
   for (const caller of CALLERS) {
     for (const { query, path } of asked) {
       const received = await ask(caller, path, query);
-      const refused = refusalOf(caller, path, [...new URLSearchParams(query).keys()]);
+      const isTooEarly = caller === "starter" && WITHIN_PRO.split("|").includes(query);
+      const refused =
+        refusalOf(caller, path, [...new URLSearchParams(query).keys()]) ??
+        (isTooEarly ? "tier_required" : null);
+      if (isTooEarly && path !== ENDED) expect(received.json.history_from).toBe("2026-08-23");
       expect([path, query, received.json?.code]).toEqual([path, query, refused ?? undefined]);
       if (refused === null) await expectOwnLines(caller, path, received);
     }
@@ -269,6 +285,65 @@ describe("ids of other tiers, and off the boards", () => {
   });
 });
 
+describe("session", () => {
+  const said = /^expected a session, 00 or 12 hours UTC of a day, such as 2026-11-21T12Z$/;
+  const NO_SESSION =
+    "|0|1|2026|2026-11|2026-11-21|2026-11-21T|2026-11-21T00|2026-11-21T0Z|2026-11-21T24Z|2026-11-21T06Z|2026-11-21T00z" +
+    "|2026-11-21t00Z|2026-11-21T00:00Z|2026-11-21T00:00:00Z|2026-11-21T00:00:00.001Z|2026-11-21T00:00:00.000" +
+    "|2026-11-21T00Z%00|2026-11-21T00Z%0a|%0a2026-11-21T00Z|%202026-11-21T00Z|2026-11-21T00Z%20|2026-11-21T00ZZ" +
+    "|2026-11-21T00Z/r1|2026-11-21T00Z,2026-11-21T12Z|2026-02-30T00Z|2025-02-29T12Z|0000-01-01T00Z|1899-12-31T12Z" +
+    "|12026-11-21T00Z|%2B002026-11-21T00Z|2026-11-21T00%2B00:00|%D9%A2%D9%A0%D9%A2%D9%A6-11-21T00Z|head|today|now";
+  /** With `as_of` and `session` the addresses that take ids refuse those of that snapshot alone. */
+  const PATHS = EVERYWHERE.filter((path) => path !== "/sums" && path !== "/usage");
+
+  test.each(["none", "starter", "pro"] as const)("malformed, asked by %s", async (caller) => {
+    for (const value of listed(NO_SESSION)) {
+      for (const path of value === "2026-11-21" ? PATHS : ["/prices", "/history.csv"]) {
+        const received = await ask(caller, path, `session=${value}`);
+        const refused = caller === "none" ? "key_required" : refusalOf(caller, path, ["session"]);
+        expectRefusal(received, refused ?? "invalid_parameter", "session", said);
+      }
+    }
+  });
+
+  test("one that nobody published, and the one that is served", async () => {
+    for (const path of PATHS) {
+      for (const [caller, own] of [
+        ["starter", "2026-11-20T12Z"],
+        ["pro", "2026-11-21T00Z"],
+      ] as const) {
+        const isRefused = refusalOf(caller, path, []) !== null;
+        for (const value of ["1900-01-01T00Z", "2026-11-21T12Z", "9999-12-31T12Z"]) {
+          const { status, json } = await ask(caller, path, `session=${value}`);
+          const expected = isRefused ? [403, "tier_required"] : [404, "not_published"];
+          expect([path, value, status, json.code]).toEqual([path, value, ...expected]);
+        }
+        const received = await ask(caller, path, `session=${own}`);
+        expect([path, received.status]).toEqual([path, isRefused ? 403 : 200]);
+        if (!isRefused && !/xlsx|parquet/.test(path)) await expectOwnLines(caller, path, received);
+      }
+    }
+  });
+
+  test("with publication or as_of, twice, and where none is taken", async () => {
+    const own = "session=2026-11-21T00Z";
+    for (const [other, name, detail] of [
+      ["publication=1", "session", /^expected publication or session, not both$/],
+      ["as_of=2026-11-21T00:05:00Z", "session", /^expected as_of or session, not both$/],
+      ["as_of=x", "session", /^expected /],
+      ["publication=x", "publication", /^expected /],
+      [own, "session", /^expected once$/],
+    ] as const) {
+      const received = await ask("pro", "/prices", `${own}&${other}`);
+      expectRefusal(received, "invalid_parameter", name, detail);
+    }
+    for (const path of ["/sums", "/usage"]) {
+      const received = await ask("pro", path, own);
+      expectRefusal(received, "unknown_parameter", "session", /^expected /);
+    }
+  });
+});
+
 describe("as_of a date", () => {
   const NO_INSTANT =
     "|2026-02-30|0000-00-00|%2B002026-01-01|2026-11-20%00|2026-11-20%0a|2026-1-2|20261120|2026-11" +
@@ -281,8 +356,11 @@ describe("as_of a date", () => {
     expectRefusal(await ask("none", "/prices", `as_of=${value}`), "key_required", "as_of", /./);
   });
 
-  test("a day that has not ended, and one before the first", async () => {
-    for (const value of ["2026-11-21", "2026-11-22", "9999-12-31"]) {
+  test("today, a later day, and one before the first", async () => {
+    const today = await ask("pro", "/history.csv", "as_of=2026-11-21&ids=dram-0&last=1");
+    expect([today.status, today.headers["x-publication"]]).toEqual([200, "1"]);
+    expect(today.headers["cache-control"]).toMatch(/^private, max-age=\d\d?$/);
+    for (const value of ["2026-11-22", "9999-12-31"]) {
       const received = await ask("pro", "/history.csv", `as_of=${value}&ids=dram-0&last=1`);
       expectRefusal(received, "invalid_parameter", "as_of", /^expected .* not in the future/);
     }

@@ -155,6 +155,13 @@ const days = (entries: readonly Entry[]): fc.Arbitrary<Asked> =>
       return { name: "as_of", text, dayMs: Date.parse(text) };
     });
 
+/** No dates. Others that are none are in the tests of the parameters. */
+const strangeDays: fc.Arbitrary<Asked> = fc
+  .constantFrom(
+    ..."2026-02-30|2025-02-29|2024-02-30|2026-11-31|2024-13-01|2024-00-01|2024-03-00".split("|"),
+  )
+  .map((text) => ({ name: "as_of", text, ms: null }));
+
 /** Sessions around those of the log. */
 const sessions = (entries: readonly Entry[]): fc.Arbitrary<Asked> =>
   fc
@@ -198,6 +205,7 @@ const cases: fc.Arbitrary<Case> = log.chain((entries) =>
         numbers,
         instants(entries),
         days(entries),
+        strangeDays,
         { weight: 2, arbitrary: sessions(entries) },
         strangeSessions,
       ),

@@ -5,7 +5,13 @@
  */
 import { z } from "zod";
 import { instantText } from "../../lib/clock.ts";
-import { parseSession, sessionKey, sessionUtc, type Session } from "../../market/session.ts";
+import {
+  DAY_MS,
+  parseSession,
+  sessionKey,
+  sessionUtc,
+  type Session,
+} from "../../market/session.ts";
 import {
   historyFrom,
   oldestVintage,
@@ -72,7 +78,7 @@ const INSTANT = z.union([
 ]);
 
 /** A date means its last millisecond; today's date means now. */
-const [START_OF_DAY, END_OF_DAY] = ["T00:00:00.000Z", "T23:59:59.999Z"];
+const END_OF_DAY = "T23:59:59.999Z";
 
 function readInstant(text: string, nowMs: number, faults: Fault[]): VintageQuery | null {
   const isDate = /^\d{4}-\d{2}-\d{2}$/.test(text);
@@ -80,7 +86,7 @@ function readInstant(text: string, nowMs: number, faults: Fault[]): VintageQuery
   const found = INSTANT.safeParse(isDate ? text + END_OF_DAY : text.replace(" ", "+"));
   const asOfMs = found.success ? Date.parse(found.data) : Number.NaN;
   if (asOfMs <= nowMs) return { asOfMs, isFixed: true };
-  if (isDate && Date.parse(text + START_OF_DAY) <= nowMs) return { asOfMs: nowMs, isFixed: false };
+  if (isDate && asOfMs - DAY_MS < nowMs) return { asOfMs: nowMs, isFixed: false };
   const detail =
     asOfMs > nowMs
       ? `expected an instant that is not in the future; it is ${instantText(nowMs)}`
