@@ -47,6 +47,9 @@ def rounded(value, decimals):  # half away from zero
     units = int(abs(value) * 10**decimals + Fraction(1, 2))
     return Fraction(units if value > 0 else -units, 10**decimals)
 
+def depth(said):  # programs before 0.3 did not say it
+    return {"history_from": FIRST} if "history_from" in said else {}
+
 def segment_id(name):
     return re.sub("[^a-z0-9]", "-", name.lower())[:200]
 
@@ -244,14 +247,14 @@ compare("/prices counts", board["counts"], {name: len(board[name]) for name in b
 for c in contracts:
     breaks = [level["session_utc"] for level in c.breaks if level["session_utc"] > FIRST]
     page = {**c.record(), "history": c.history(), "breaks": [{"session_utc": each} for each in breaks]}
-    compare("/prices/" + c.id, c.said, page)
+    compare("/prices/" + c.id, c.said, {**page, **depth(c.said)})
 compare("/index", get("/index"), composite(listed))
 for line in get("/indices")["indices"]:
     path = "/indices/" + line["id"]
     said = get(path)
     own = [c for c in contracts if line["id"] in ("composite", segment_id(c.said["segment"]))]
     figures, closes = composite([c for c in own if c.is_listed]), said["series"]["history"]
-    compare(path, said, figures)
+    compare(path, said, {**figures, "series": depth(said["series"])})
     if closes:
         last = series(path, said["series"], own) or closes[-1]
         near = max(Fraction(1, 10_000), last["close"] / 1_000_000)

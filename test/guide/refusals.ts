@@ -41,6 +41,7 @@ export async function askRefusals(service: ExampleService): Promise<Example[]> {
   await ask(url, `${API}/index?ids=ddr5-16gb,ddr6`, "pro");
   await ask(url, `${API}/prices/ddr6`, "pro");
   await ask(url, `${API}/indices/ddr6`, "pro");
+  await ask(url, `${API}/prices/ddr5-16gb?to=2026-06-30`, "starter");
   await ask(url, `${API}/export.xlsx`, "starter");
   await ask(url, `${API}/prices?symbol=DDR5`);
   await ask(url, `${API}/price`);
