@@ -130,7 +130,7 @@ describe("what is malformed, and what was expected", () => {
     for (const name of ["Publication", "AS_OF", "asof", "as-of", "publications"]) {
       await expectCode(proxy, `${API}/prices?${name}=2`, { key }, "unknown_parameter");
     }
-    for (const query of ["publication=2", `as_of=${first()}`]) {
+    for (const query of ["publication=2", `as_of=${first()}`, "session=2026-11-21T12Z"]) {
       await expectCode(proxy, `${API}/usage?${query}`, { key }, "unknown_parameter");
     }
   });
@@ -203,7 +203,12 @@ describe("the order of the checks", () => {
     ["starter", "/export.xlsx?publication=x&as_of=y", "tier_required"],
     ["starter", "/history.parquet?publication=99", "tier_required"],
     ["starter", "/index?ids=dram-0&publication=0", "tier_required"],
+    ["none", "/prices?session=x&x=1", "key_required"],
+    ["starter", "/export.xlsx?session=x", "tier_required"],
     // Parameters before the log.
+    ["pro", "/index?ids=dram-0&weights=x&session=2026-12-24T00Z", "invalid_parameter"],
+    ["pro", "/prices/no-such?session=x", "invalid_parameter"],
+    ["starter", "/history.csv?session=2026-12-24T00Z&to=x", "invalid_parameter"],
     ["pro", "/index?ids=dram-0&weights=x&publication=99", "invalid_parameter"],
     ["pro", `/index?ids=dram-0&weights=0&publication=${PRUNED}`, "invalid_parameter"],
     ["pro", "/index?weights=1&publication=99", "invalid_parameter"],
@@ -217,7 +222,16 @@ describe("the order of the checks", () => {
     ["pro", "/prices/no-such?publication=99", "not_published"],
     ["pro", `/prices/no-such?publication=${PRUNE}`, "not_published"],
     ["pro", "/index?ids=no-such&publication=99", "not_published"],
-    // The depth before what is pruned.
+    ["pro", "/prices/no-such?session=2026-12-24T00Z", "not_published"],
+    ["starter", "/prices/no-such?session=2026-12-24T00Z", "not_published"],
+    // The depth before what is pruned. Starter's session of entry 1 is that before Pro's.
+    ["starter", "/prices/no-such?session=2026-11-20T12Z", "tier_required"],
+    ["starter", "/prices?session=2026-11-21T00Z", "tier_required"],
+    ["pro", "/prices/no-such?session=2026-11-21T00Z", "pruned"],
+    ["pro", "/prices/no-such?session=2026-11-21T12Z", "unknown_contract"],
+    // The dates after the depth of the entry, and before what is pruned and what the snapshot holds.
+    ["starter", `/history.csv?publication=${HEAD}&to=2026-11-30&ids=no-such`, "tier_required"],
+    ["pro", `/history.csv?publication=${PRUNED}&to=1999-01-01&ids=no-such`, "pruned"],
     ["starter", "/prices/no-such?publication=2", "tier_required"],
     ["starter", `/prices?publication=${PRUNED}`, "tier_required"],
     // What is pruned before what the snapshot holds.
@@ -235,6 +249,10 @@ describe("the order of the checks", () => {
       const options = who === "none" ? {} : { key: proxy[who] };
       const { json } = await expectCode(proxy, API + path, options, code, status);
       if (code === "tier_required") expect(json.required_tier).toBe("pro");
+      // The first date within the depth, by the session of the head or, for dates, of the entry.
+      if (code === "tier_required" && /session=2|publication=\d.*to=/.test(path)) {
+        expect(json.history_from).toBe("2026-12-02");
+      }
     });
   }
 

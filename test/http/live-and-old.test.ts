@@ -28,13 +28,15 @@ import { testWith, testWithClients } from "./needed-tools.ts";
 /** Values of each parameter, with ids and dates of a market. */
 function valuesOf(ids: readonly string[], date: string): Readonly<Record<string, string[]>> {
   const [first = "none"] = ids;
+  const yearBefore = `${Number(date.slice(0, 4)) - 1}-01-01`;
   return {
     ids: [first, ids.slice(0, 3).join(","), ids.toReversed().slice(0, 2).join(","), "no-such-id"],
     segment: ["dram", "dram,nand", "no-such-segment"],
     from: [date, "2031-01-01"],
-    to: [date, "1999-01-01"],
+    to: [date, "1999-01-01", yearBefore],
     last: ["1", "2000", "0"],
     after: ["0", "1", "99"],
+    since: ["1999-01-01", date],
     weights: [
       ids
         .slice(0, 3)
