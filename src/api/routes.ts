@@ -14,7 +14,7 @@ import {
 } from "../market/tier.ts";
 import * as payload from "../render/payload-schemas.ts";
 import { CSV_TYPE, mediaTypeOf, TEXT_TYPE } from "../store/media-types.ts";
-import { FILES, storedAs } from "../store/paths.ts";
+import { FILES, isHistory, storedAs } from "../store/paths.ts";
 import type { ProblemCode } from "./problems.ts";
 import * as parameter from "./parameters.ts";
 import type { Parameter } from "./parameters.ts";
@@ -281,6 +281,9 @@ export const SUMS_ROUTE: DataRoute = {
   isOffered: everyone,
   file: FILES.sums,
 };
+
+/** Whether its file is as deep as the tier's history. */
+export const hasHistory = ({ file }: DataRoute): boolean => isHistory(file(FULLEST.name, "id"));
 
 /** All parameters that a route takes. */
 export const takenBy = ({

@@ -1,9 +1,9 @@
 /** The operations of the OpenAPI document and of the reference: what follows from the routes and the table of problems. */
-import { FULLEST, TIER_NAMES, TIERS } from "../market/tier.ts";
-import { isHistory } from "../store/paths.ts";
+import { TIER_NAMES, TIERS } from "../market/tier.ts";
 import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from "../api/problems.ts";
 import {
   DATA_ROUTES,
+  hasHistory,
   SUMS_ROUTE,
   takenBy,
   type Body,
@@ -61,8 +61,8 @@ const STAMP: readonly HeaderName[] = [
   "x-publication",
 ];
 
-const stampOf = ({ file }: DataRoute): readonly HeaderName[] =>
-  isHistory(file(FULLEST.name, "id")) ? [...STAMP, "x-history-from"] : STAMP;
+const stampOf = (route: DataRoute): readonly HeaderName[] =>
+  hasHistory(route) ? [...STAMP, "x-history-from"] : STAMP;
 
 /** The routes in the document, in its order: every address but those of the pages. */
 export function documented(): Route[] {
