@@ -215,11 +215,14 @@ export const problem = (codes: readonly [string, ...string[]]) =>
     plans: z
       .string()
       .optional()
-      .describe("With tier_required and key_required: the page of tiers."),
+      .describe("With tier_required, key_required and quota_exceeded: the page of tiers."),
     history_from: z.iso
       .date()
       .optional()
       .describe("With refusals by depth: the first date within the tier's history."),
+    resets_at: instant
+      .optional()
+      .describe("With quota_exceeded: when counting starts again, the 1st of next month."),
     errors: z
       .array(
         z.object({
@@ -233,4 +236,7 @@ export const problem = (codes: readonly [string, ...string[]]) =>
       )
       .optional()
       .describe("Faults of parameters, all of them."),
+    request_id: z
+      .string()
+      .describe("The same as x-request-id; name it when you ask the operator about this answer."),
   });

@@ -200,7 +200,14 @@ export type ProblemCode = keyof typeof PROBLEMS;
 /** Members of a problem document beyond the standard ones. */
 type ProblemExtras = Pick<
   z.infer<ReturnType<typeof problem>>,
-  "required_tier" | "as_of" | "delisted_on" | "did_you_mean" | "plans" | "history_from" | "errors"
+  | "required_tier"
+  | "as_of"
+  | "delisted_on"
+  | "did_you_mean"
+  | "plans"
+  | "history_from"
+  | "resets_at"
+  | "errors"
 >;
 /** One fault of one parameter. Its value is as sent, but shortened; a key is never shown. */
 export type ParameterFault = NonNullable<ProblemExtras["errors"]>[number];
@@ -244,14 +251,28 @@ export const BUSY = busy(
   "Too many requests of this caller that take work are in progress: ask again when one is answered.",
 );
 
+/** What another tier would not be refused for. */
+const OF_TIER: ReadonlySet<ProblemCode> = new Set([
+  "tier_required",
+  "key_required",
+  "quota_exceeded",
+]);
+
 /** The media type of problem documents (RFC 9457, 3). */
 export const PROBLEM_MEDIA_TYPE = "application/problem+json";
 
-/** The text of the problem document. `origin` stands before the addresses in it: where callers reach the service. */
-export function problemBody({ code, status, detail, extras }: Denial, origin: string): string {
+/**
+ * The text of the problem document of a request. `origin` stands before the addresses in it: where callers reach the
+ * service.
+ */
+export function problemBody(
+  { code, status, detail, extras }: Denial,
+  origin: string,
+  requestId: string,
+): string {
   const { title } = PROBLEMS[code];
-  const isOfTier = code === "tier_required" || code === "key_required";
-  const members = { ...extras, ...(isOfTier && { plans: `${origin}/plans` }) };
+  const members = { ...extras, ...(OF_TIER.has(code) && { plans: `${origin}/plans` }) };
   const type = `${origin}/docs#${code}`;
-  return `${JSON.stringify({ type, title, status, detail, code, ...members })}\n`;
+  const document = { type, title, status, detail, code, ...members, request_id: requestId };
+  return `${JSON.stringify(document)}\n`;
 }

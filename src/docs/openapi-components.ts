@@ -30,12 +30,29 @@ const header = (description: string, type: "string" | "integer"): Json => ({
   schema: { type },
 });
 
-/** The header fields that answers have beside the usual ones. */
-export const HEADERS = {
+/** The header fields of every answer. */
+const EVERYWHERE = {
+  "x-request-id": header(
+    "Names this request, also in the operator's log and in a problem as request_id. The service makes it and ignores one that is sent.",
+    "string",
+  ),
   "x-ratelimit-remaining": header(
     "Calls left this month; 2147483647: no limit. Outside /api, and on preflights, as far as the answering process knows.",
     "integer",
   ),
+  "x-ratelimit-limit": header(
+    "Calls a calendar month (UTC). Absent where there is no limit, and beside a key that is not valid.",
+    "integer",
+  ),
+  "x-ratelimit-reset": header(
+    "When counting starts again: the 1st of next month (UTC), in seconds since 1970. Only beside x-ratelimit-limit.",
+    "integer",
+  ),
+} as const;
+
+/** The header fields that answers have beside the usual ones. */
+export const HEADERS = {
+  ...EVERYWHERE,
   "x-session-utc": header("The payload's session.", "string"),
   "x-delayed-sessions": header("Sessions the data is behind.", "integer"),
   "x-snapshot": header("The snapshot the answer comes from, such as 2026-11-21T00Z/r1.", "string"),
@@ -59,10 +76,10 @@ export function ref(kind: string, name: string): Json {
   return { $ref: `#/components/${kind}/${name}` };
 }
 
-/** References to these header fields, and to the one that is on every answer. */
+/** References to these header fields, and to those of every answer. */
 export const headerRefs = (names: readonly HeaderName[]): Json =>
   Object.fromEntries(
-    (["x-ratelimit-remaining", ...names] as const).map((name) => [name, ref("headers", name)]),
+    [...Object.keys(EVERYWHERE), ...names].map((name) => [name, ref("headers", name)]),
   );
 
 /** JSON Schema 2020-12, which OpenAPI 3.1 is based on. */

@@ -87,7 +87,7 @@ export async function referencePages(): Promise<Readonly<Record<string, string>>
     ],
     "log.md": [
       "Log messages",
-      "what the proxy writes to standard error, beside a line for each request with a problem (`request`)",
+      "what the proxy writes to standard error, beside a line for each request with a problem (`request`), whose `request_id` is the `x-request-id` of its answer",
       table(
         ["message", "level", "meaning", "what to do"],
         logMessages().map(({ text, level, meaning, remedy }) => [

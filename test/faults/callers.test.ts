@@ -16,6 +16,7 @@ test("nothing is lost to hostile callers", () => expectNothingLost(callerFaults)
 
 const SPOILT: readonly ((text: string) => string)[] = [
   (text) => text.replace(/^x-ratelimit-remaining/im, "x-ratelimit-remainder"),
+  (text) => text.replace(/^x-request-id/im, "x-request-no"),
   (text) => text.replace("HTTP/1.1 200 OK", "HTTP/1.1 500 Oh"),
   (text) => text.replaceAll('"name":"Item', '"name":"item'),
 ];
@@ -67,6 +68,7 @@ test("answers without the quota header, failures and wrong data are counted as l
   });
   expect(rows[0]?.lost).toBeGreaterThan(0);
   expect(told.join("\n")).toContain("no quota field");
+  expect(told.join("\n")).toContain("no request id");
   expect(told.join("\n")).toContain("a failure of the service");
   expect(told.join("\n")).toContain("data that is no file");
 });

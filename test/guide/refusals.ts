@@ -10,7 +10,7 @@ import { MemoryStore } from "../store/memory-store.ts";
 import { FILES, snapshotFileKey, snapshotText } from "../../src/store/paths.ts";
 import { append, EMPTY_PRUNE } from "../store/log-entries.ts";
 import { withoutFiles } from "../cli/older-head.ts";
-import { call, type CallOptions } from "../http/client.ts";
+import { call, SAME_ID, type CallOptions } from "../http/client.ts";
 import { eventually } from "../http/fixture.ts";
 import {
   API,
@@ -119,5 +119,6 @@ async function answerTo(url: string, bytes: string): Promise<[status: number, bo
   socket.on("data", (piece: string) => (text += piece));
   await once(socket, "close");
   const [head = "", body = ""] = text.split("\r\n\r\n");
-  return [Number(head.split(" ")[1]), body];
+  const [, requestId = ""] = /^x-request-id: (.*)$/m.exec(head) ?? [];
+  return [Number(head.split(" ")[1]), body.replaceAll(requestId.trim(), SAME_ID)];
 }

@@ -25,7 +25,13 @@ export const ask = (
 
 /** The fields that say what the answer is; the others depend on when it was sent. */
 export function lasting({ headers }: Pick<Received, "headers">): object {
-  const { date: _, "cache-control": __, "x-ratelimit-remaining": ___, ...others } = headers;
+  const {
+    date: _,
+    "cache-control": __,
+    "x-ratelimit-remaining": ___,
+    "x-ratelimit-reset": ____,
+    ...others
+  } = headers;
   return others;
 }
 

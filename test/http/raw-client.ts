@@ -42,14 +42,7 @@ export async function sendTo(
   const json = isJson && body !== "" ? JSON.parse(body) : undefined;
   const status = Number(statusLine.split(" ")[1]);
   const raw = Buffer.from(body, "latin1");
-  checkAgainstOpenApi(method, `http://x${path}`, {
-    status,
-    headers,
-    raw,
-    body: raw,
-    text: body,
-    json,
-  });
+  checkAgainstOpenApi(method, `http://x${path}`, { status, headers, raw, json });
   return { status, headers, text: body, code: json?.code };
 }
 

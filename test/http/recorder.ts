@@ -46,13 +46,15 @@ const isPage = (path: string): boolean =>
 export function checkAgainstOpenApi(
   method: string,
   url: string,
-  { status, headers, json, raw }: Omit<Received, "raw"> & { raw: Buffer },
+  { status, headers, json, raw }: Pick<Received, "status" | "headers" | "json" | "raw">,
 ): void {
   const what = `${method} ${url.slice(0, 200)} -> ${status}`;
-  expect(headers["x-ratelimit-remaining"], what).toMatch(/^\d{1,10}$/);
+  expect(headers["x-request-id"], what).toMatch(/^[0-9a-f]{26}$/);
+  checkQuota(headers, what);
   expect(headers["x-content-type-options"], what).toBe("nosniff");
   expect(headers["access-control-allow-origin"], what).toBe("*");
-  expect(headers["access-control-expose-headers"], what).toMatch(/X-RateLimit-Remaining/);
+  const exposed = headers["access-control-expose-headers"]?.toLowerCase().split(", ");
+  for (const name of EVERYWHERE) expect(exposed, what).toContain(name);
   if (method === "HEAD") {
     expect(raw.length, what).toBe(0);
     return;
@@ -63,7 +65,7 @@ export function checkAgainstOpenApi(
   if (status >= 400 && headers["content-type"] !== "text/html; charset=utf-8") {
     expect(headers["content-type"], what).toBe("application/problem+json");
     validate("#/components/schemas/Problem", json, what);
-    expect(json.status, what).toBe(status);
+    expect([json.status, json.request_id], what).toEqual([status, headers["x-request-id"]]);
   }
   const path = pathOf(url);
   const template = templateOf(path);
@@ -89,6 +91,24 @@ export function validateAnswer(url: string, json: unknown): void {
 }
 
 const pathOf = (url: string): string => url.replace(/^https?:\/\/[^/?]+/, "").replace(/\?.*$/s, "");
+
+/** On every answer, the first two only where there is a limit. */
+const EVERYWHERE = [
+  "x-ratelimit-limit",
+  "x-ratelimit-reset",
+  "x-ratelimit-remaining",
+  "x-request-id",
+];
+
+/** Who has a limit gets it, and the first of a month; who has none, or a wrong key, gets neither. */
+function checkQuota(headers: Received["headers"], what: string): void {
+  const [limit, reset, left] = EVERYWHERE.map((name) => headers[name] as string | undefined);
+  expect(left, what).toMatch(/^\d{1,10}$/);
+  expect(limit === undefined, what).toBe(reset === undefined);
+  if (limit === undefined) return expect(["0", "2147483647"], what).toContain(left);
+  expect(Number(left), what).toBeLessThanOrEqual(Number(limit));
+  expect(new Date(Number(reset) * 1000).toISOString(), what).toMatch(/-01T00:00:00\.000Z$/);
+}
 
 function templateOf(path: string): string | undefined {
   if (document.paths[path] !== undefined) return path;

@@ -38,7 +38,7 @@ export const repeatable = ({ headers }: Answer): Answer["headers"] =>
 
 /**
  * Throws unless `other`, of the server `name`, has the status, the bytes and the header fields of
- * `reference`. What remains of a quota may differ.
+ * `reference`. What remains of a quota, and the id of the request, may differ.
  */
 export function requireSame(name: string, other: Answer, reference: Answer): void {
   const fail = (what: string, found: unknown, expected: unknown): never => {
@@ -53,10 +53,12 @@ export function requireSame(name: string, other: Answer, reference: Answer): voi
   if (found !== expected) fail("the header", found, expected);
 }
 
+const OF_ONE_REQUEST: ReadonlySet<string> = new Set(["x-ratelimit-remaining", "x-request-id"]);
+
 const fieldLines = (answer: Answer): string =>
   repeatable(answer)
     .map(([name, value]) => [name.toLowerCase(), value] as const)
-    .map(([name, value]) => `${name}: ${name === "x-ratelimit-remaining" ? "" : value}`)
+    .map(([name, value]) => `${name}: ${OF_ONE_REQUEST.has(name) ? "" : value}`)
     .sort()
     .join("\n");
 

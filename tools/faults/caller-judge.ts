@@ -74,6 +74,7 @@ export class Judge {
   faultOf(answer: Answer, tiers: ReadonlySet<TierName>, isHead: boolean): string | null {
     const { status, headers, body } = answer;
     if (!/^\d+$/.test(headers.get("x-ratelimit-remaining") ?? "")) return "no quota field";
+    if (!/^[0-9a-f]{26}$/.test(headers.get("x-request-id") ?? "")) return "no request id";
     if (status >= 500) return "a failure of the service";
     if (status >= 400) return this.#problemFault(answer, isHead);
     if (status === 204 || status === 304) return body.length === 0 ? null : "a body on 204 or 304";
@@ -109,6 +110,8 @@ export class Judge {
     const code = problem?.["code"] as ProblemCode;
     const known = PROBLEMS[code]?.status;
     if (known === undefined || problem?.["status"] !== status) return "a problem without its code";
+    if (problem["request_id"] !== headers.get("x-request-id"))
+      return "a problem of another request";
     return known === status || status === 400 ? null : "a problem with another one's status";
   }
 

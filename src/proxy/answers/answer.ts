@@ -26,6 +26,8 @@ export interface Asked {
   readonly route: string;
   /** When the request arrived (epoch milliseconds, by the service's clock). */
   readonly nowMs: number;
+  /** Names the request in its answer and in the log. */
+  readonly requestId: string;
   /** The refusal of a request with a body; null: it has none. */
   bodyFault(): Denial | null;
 }

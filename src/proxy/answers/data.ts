@@ -143,7 +143,7 @@ export function dataAnswers(sources: DataSources) {
   async function denialOf(
     error: unknown,
     publication: Publication | null,
-    { route }: Asked,
+    { route, requestId }: Asked,
   ): Promise<Denial> {
     try {
       if (!(error instanceof DamageError) || publication === null) throw error;
@@ -154,7 +154,7 @@ export function dataAnswers(sources: DataSources) {
       throw error;
     } catch (cause) {
       if (!(cause instanceof UnreachableError)) throw cause;
-      logger.error({ err: cause, route }, "old snapshot cannot be read");
+      logger.error({ err: cause, route, request_id: requestId }, "old snapshot cannot be read");
       return busy("Old snapshots cannot be read at the moment.");
     }
   }

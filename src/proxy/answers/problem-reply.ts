@@ -38,13 +38,13 @@ export const PROGRAMS = "/api/";
  */
 export function problemReply(
   denial: Denial,
-  { path, headers }: Pick<Asked, "path" | "headers">,
+  { path, headers, requestId }: Pick<Asked, "path" | "headers" | "requestId">,
   service: Service,
 ): Reply & { readonly body: Buffer } {
   const { status, code, retryAfterMs, sizeBytes } = denial;
   const isForPrograms = path.startsWith(PROGRAMS);
-  const page = isForPrograms ? null : problemPage(denial, path, headers.accept, service);
-  const body = page ?? Buffer.from(problemBody(denial, service.publicUrl ?? ""));
+  const page = isForPrograms ? null : problemPage(denial, path, headers.accept, requestId, service);
+  const body = page ?? Buffer.from(problemBody(denial, service.publicUrl ?? "", requestId));
   const fields = {
     ...uncached(body, page === null ? PROBLEM_MEDIA_TYPE : HTML_TYPE),
     ...(page !== null && GUARDED),
@@ -72,6 +72,7 @@ function problemPage(
   { code, status, detail, extras }: Denial,
   path: string,
   accept: string | undefined,
+  requestId: string,
   service: Service,
 ): Buffer | null {
   const depth = path.split("/").length - 1;
@@ -90,6 +91,7 @@ function problemPage(
     home: hrefOf(root, PAGES.market.path),
     status: String(status),
     code,
+    request: requestId,
   });
   // No page of the navigation has this path, so that none is marked as the current one.
   const page = { path: `${"/".repeat(depth)}-`, title, main, description: detail };

@@ -103,11 +103,11 @@ function addressesOf(options: AppOptions): Address[] {
       // Answers with what its account would read; the road has seen that the link names a file.
       find: (asked, holder, place) => {
         const { route, path, query } = targetOf(holder.path as string) as LinkTarget;
-        const { headers, nowMs } = asked;
+        const { headers, nowMs, requestId } = asked;
         const bodyFault = (): ReturnType<Asked["bodyFault"]> => asked.bodyFault();
         return data(
           route,
-          { path, query, headers, route: asked.route, nowMs, bodyFault },
+          { path, query, headers, route: asked.route, nowMs, requestId, bodyFault },
           holder,
           place,
         );

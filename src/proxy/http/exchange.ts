@@ -4,6 +4,7 @@ import type { Asked } from "../answers/answer.ts";
 import { deny, type Denial } from "../../api/problems.ts";
 import { parseQuery, type Query } from "../../api/query.ts";
 import { countFields, type Caller } from "./caller.ts";
+import { newRequestId } from "./request-id.ts";
 
 /** Logs and metrics hold `route`, never the path sent. */
 export class Exchange implements Asked {
@@ -13,6 +14,7 @@ export class Exchange implements Asked {
   readonly query: Query;
   readonly headers: IncomingHttpHeaders;
   readonly nowMs: number;
+  readonly requestId = newRequestId();
   /** The arrival on the monotonic clock (milliseconds), for durations. */
   readonly startedAt = performance.now();
   /** The route's path template, once a route matches. */

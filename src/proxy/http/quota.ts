@@ -1,9 +1,10 @@
-/** The quota of a caller: x-ratelimit-remaining, the refusal of one call too many, and /usage. */
+/** The quota of a caller: the fields about it, the refusal of one call too many, and /usage. */
 import { instantText } from "../../lib/clock.ts";
 import type { Counts } from "../../state/counts.ts";
 import { callsLeft, monthEndMs, monthOf } from "../../state/month.ts";
-import { jsonReply, type Reply } from "../answers/answer.ts";
+import { jsonReply, type Asked, type Reply } from "../answers/answer.ts";
 import { deny, type Denial } from "../../api/problems.ts";
+import type { RawFields } from "../serve/entity.ts";
 import type { AdmittedCaller, Caller } from "./caller.ts";
 
 /** Means "no limit" in x-ratelimit-remaining: the largest integer that every client can hold. */
@@ -31,6 +32,19 @@ export function remaining(
   return counts.used(subject, nowMs).then((used) => remainingAfter(limit, used));
 }
 
+/** The fields of every answer about its caller: the calls left, the limit if there is one, and the request's id. */
+export function callerFields(
+  { tier }: Pick<Caller, "tier">,
+  left: number,
+  { requestId, nowMs }: Pick<Asked, "requestId" | "nowMs">,
+): RawFields {
+  const limit = tier?.callsPerMonth ?? null;
+  const fields = ["x-request-id", requestId, "x-ratelimit-remaining", String(left)];
+  if (limit === null) return fields;
+  const resetSeconds = monthEndMs(monthOf(nowMs)) / 1000;
+  return [...fields, "x-ratelimit-limit", String(limit), "x-ratelimit-reset", String(resetSeconds)];
+}
+
 /** The 429, with the seconds to the 1st of next month. */
 export function quotaExceeded(caller: AdmittedCaller, nowMs: number): Denial {
   const limit = String(caller.tier.callsPerMonth);
@@ -39,7 +53,7 @@ export function quotaExceeded(caller: AdmittedCaller, nowMs: number): Denial {
   return deny(
     "quota_exceeded",
     `All ${limit} calls of ${whose} in this month are used; counting starts again at ${instantText(resetMs)}.`,
-    { retryAfterMs: resetMs - nowMs },
+    { retryAfterMs: resetMs - nowMs, resets_at: instantText(resetMs) },
   );
 }
 

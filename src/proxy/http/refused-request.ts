@@ -1,6 +1,6 @@
 /**
  * Answers requests that never reach the app: those that Node's HTTP parser refuses, and CONNECT.
- * They get a problem document and the quota field, too, written directly to the socket.
+ * They also get a problem document and the fields of every answer, written directly to the socket.
  */
 import { STATUS_CODES, type Server } from "node:http";
 import type { Duplex } from "node:stream";
@@ -15,7 +15,8 @@ import type { ProxyMetrics } from "../ops/metrics.ts";
 import type { Service } from "../answers/pages/page-frame.ts";
 import { ALLOWED_METHODS, problemReply, PROGRAMS } from "../answers/problem-reply.ts";
 import { deny, type Denial } from "../../api/problems.ts";
-import { remainingAfter } from "./quota.ts";
+import { remainingAfter, callerFields } from "./quota.ts";
+import { newRequestId } from "./request-id.ts";
 import { sentFields } from "./respond.ts";
 
 /** How long, and how much, the server reads on from a refused sender so that it gets the answer. */
@@ -65,9 +66,10 @@ export function answerRefusedRequests(
     const address = clientAddress(socket.remoteAddress, undefined, 0);
     const { subject, tier } = callerAt(address, gatekeeper, nowMs);
     const left = remainingAfter(tier.callsPerMonth, gatekeeper.counts.known(subject, nowMs) ?? 0);
-    const asked = { path: PROGRAMS, headers: {} };
-    const { body, raw } = problemReply(denial, asked, service);
-    const head = [...sentFields(raw, left, socket), "connection", "close"];
+    const requestId = newRequestId();
+    const { body, raw } = problemReply(denial, { path: PROGRAMS, headers: {}, requestId }, service);
+    const fields = callerFields({ tier }, left, { requestId, nowMs });
+    const head = [...sentFields(raw, fields, socket), "connection", "close"];
     const lines = head.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`));
     socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n`);
     socket.end(body);
@@ -76,8 +78,8 @@ export function answerRefusedRequests(
     const from = shortened(address);
     metrics.requests.observe(route, tier.name, status, 0);
     if (!log.wantsRequest(code)) return;
-    const line = { route, status, code, account: null, tier: tier.name, from, durationMs: 0 };
-    log.request({ method: "", ...line });
+    const whose = { account: null, tier: tier.name, from, request_id: requestId };
+    log.request({ method: "", route, status, code, ...whose, durationMs: 0 });
   }
 }
 

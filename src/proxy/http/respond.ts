@@ -6,15 +6,15 @@ import type { Reply } from "../answers/answer.ts";
 import type { RawFields } from "../serve/entity.ts";
 import { PIECE_BYTES, type Backlog, type LargeBody } from "./backlog.ts";
 
-/** Writes the reply. `left` is the number of calls that the caller has left. A promise resolves when it is handed over. */
+/** Writes the reply with the fields about its caller. A promise resolves when it is handed over. */
 export function respond(
   response: ServerResponse,
   { status, raw, body }: Reply,
-  left: number,
+  ofCaller: RawFields,
   backlog: Backlog,
 ): void | Promise<void> {
   const { socket, method } = response.req;
-  response.writeHead(status, sentFields(raw, left, socket) as string[]);
+  response.writeHead(status, sentFields(raw, ofCaller, socket) as string[]);
   if (body === null || method === "HEAD") response.end();
   else if (Buffer.isBuffer(body) && body.length <= PIECE_BYTES)
     response.end(textOf(body), "latin1");
@@ -23,13 +23,12 @@ export function respond(
 }
 
 /** The fields of every answer, whose media type is true: a browser must not guess (Fetch Standard). */
-export const sentFields = (raw: RawFields, left: number, socket: Socket): RawFields => [
+export const sentFields = (raw: RawFields, ofCaller: RawFields, socket: Socket): RawFields => [
   ...raw,
   ...(socket instanceof TLSSocket ? HTTPS_ONLY : []),
   "x-content-type-options",
   "nosniff",
-  "x-ratelimit-remaining",
-  String(left),
+  ...ofCaller,
 ];
 
 /** Under the proxy's own TLS a browser must ask by HTTPS from now on, for a year (RFC 6797). */

@@ -30,7 +30,7 @@ import {
 } from "./caller.ts";
 import { shortened } from "./client-address.ts";
 import { Exchange } from "./exchange.ts";
-import { quotaExceeded, remaining, remainingAfter } from "./quota.ts";
+import { quotaExceeded, remaining, remainingAfter, callerFields } from "./quota.ts";
 import { isLaborious, replyOf, stoppedReply, unsatisfiable, type Sending } from "./reply.ts";
 import { respond } from "./respond.ts";
 
@@ -96,7 +96,7 @@ export function roadOf(options: RoadOptions): Travel {
     try {
       outcome = await answerTo(exchange, address);
     } catch (error) {
-      logger.error({ err: error, route: exchange.route }, "request failed");
+      logFailure(error, exchange);
       exchange.asksState = false;
       outcome = INTERNAL;
     }
@@ -109,12 +109,16 @@ export function roadOf(options: RoadOptions): Travel {
     const left = callsLeft ?? (await remaining(caller, counts, nowMs, asksState));
     record(exchange, caller, reply);
     try {
-      await respond(response, reply, left, backlog);
+      await respond(response, reply, callerFields(caller, left, exchange), backlog);
     } catch (error) {
-      logger.error({ err: error, route: exchange.route }, "request failed");
+      logFailure(error, exchange);
       response.destroy();
     }
   };
+
+  function logFailure(error: unknown, { route, requestId }: Exchange): void {
+    logger.error({ err: error, route, request_id: requestId }, "request failed");
+  }
 
   async function answerTo(exchange: Exchange, address: Address | null): Promise<Reply | Denial> {
     const { request, nowMs } = exchange;
@@ -241,7 +245,7 @@ export function roadOf(options: RoadOptions): Travel {
 
   /** Counts and logs the request. Neither metrics nor log holds a path, query or key as sent. */
   function record(
-    { request, route, startedAt }: Exchange,
+    { request, requestId, route, startedAt }: Exchange,
     { tier, account }: Caller,
     { status, code }: Reply,
   ): void {
@@ -251,7 +255,8 @@ export function roadOf(options: RoadOptions): Travel {
     if (!logger.wantsRequest(code)) return;
     const { method } = request;
     const from = shortened(addressOf(request, trustedHops));
-    logger.request({ method, route, status, code, account, tier: name, from, durationMs });
+    const whose = { account, tier: name, from, request_id: requestId };
+    logger.request({ method, route, status, code, ...whose, durationMs });
   }
 }
 

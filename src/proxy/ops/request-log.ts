@@ -83,6 +83,8 @@ interface RequestLine {
   readonly tier: string;
   /** The client's network, not its full address. */
   readonly from: string;
+  /** The same as in the answer. */
+  readonly request_id: string;
   /** From the end of the request's header until Node takes the answer. */
   readonly durationMs: number;
 }

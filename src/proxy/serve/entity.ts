@@ -46,7 +46,8 @@ export const CORS_HEADERS = {
   "access-control-expose-headers":
     "Accept-Ranges, Content-Disposition, Content-Length, Content-Range, ETag, Last-Modified, " +
     "Retry-After, Unencoded-Digest, Vary, WWW-Authenticate, X-Delayed-Sessions, X-History-From, " +
-    "X-Publication, X-RateLimit-Remaining, X-Session-UTC, X-Snapshot",
+    "X-Publication, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, " +
+    "X-Session-UTC, X-Snapshot",
 } as const;
 
 /** The request fields that the answer depends on (RFC 9110, 12.5.5). */
