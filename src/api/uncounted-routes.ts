@@ -22,6 +22,7 @@ const SERVICE = {
   isKeyed: false,
   description: "Not counted, and without a key.",
   tag: "Service",
+  fields: ["etag"],
 } as const;
 
 /** The addresses of the interface that cost no call. */
@@ -115,6 +116,7 @@ export const UNCOUNTED_ROUTES = {
     tag: "Account",
     answer: "Calls used.",
     body: { json: "Usage", schema: payload.usage },
+    fields: ["etag"],
   },
   openApi: {
     ...SERVICE,
@@ -123,7 +125,6 @@ export const UNCOUNTED_ROUTES = {
     summary: "This document",
     answer: "OpenAPI 3.1.",
     body: { json: "OpenApi", schema: payload.openApi },
-    fields: ["etag"],
   },
   health: {
     ...SERVICE,

@@ -5,10 +5,13 @@ import type { Tier } from "../../market/tier.ts";
 import type { Subject } from "../../state/driver.ts";
 import type { Denial, ProblemCode } from "../../api/problems.ts";
 import type { Query } from "../../api/query.ts";
+import { JSON_TYPE } from "../../store/media-types.ts";
 import {
   CORS_HEADERS,
   VARY,
+  entityOf,
   rawOf,
+  tagOf,
   type Entity,
   type Forms,
   type HeaderFields,
@@ -83,10 +86,17 @@ export const uncached = (body: Buffer, mediaType: string): HeaderFields => ({
   vary: VARY,
 });
 
-/** A small JSON document that caches must not store. */
-export function jsonReply(value: unknown): Reply {
-  const body = Buffer.from(`${JSON.stringify(value)}\n`);
-  return { status: 200, raw: rawOf(uncached(body, "application/json")), body };
+/** A small JSON document, made for each request, that caches must not store. It has no level that its tag could tell. */
+export function jsonDocument(value: unknown): Found {
+  const text = `${JSON.stringify(value)}\n`;
+  const content = { "content-type": JSON_TYPE };
+  const entity = entityOf({
+    etag: tagOf(text),
+    modifiedMs: null,
+    content,
+    body: Buffer.from(text),
+  });
+  return { forms: { identity: entity }, cacheControl: "no-store" };
 }
 
 /** The address of something has changed for good (RFC 9110, 15.4.9); the method stays the same. */

@@ -2,7 +2,7 @@
 import type { Gatekeeper } from "../../state/gatekeeper.ts";
 import { sessionUtc } from "../../market/session.ts";
 import { snapshotText } from "../../store/paths.ts";
-import { jsonReply, type Reply } from "./answer.ts";
+import { jsonDocument, type Found } from "./answer.ts";
 import { deny, type Denial } from "../../api/problems.ts";
 import { behindMs, overdueSessions } from "../serve/freshness.ts";
 import type { LiveSnapshot } from "../serve/live.ts";
@@ -16,7 +16,7 @@ export function readiness(
   gatekeeper: Gatekeeper,
   nowMs: number,
   pollMs: number,
-): Reply | Denial {
+): Found | Denial {
   const snapshot = live.current;
   const trouble = live.trouble;
   if (snapshot === null) {
@@ -25,7 +25,7 @@ export function readiness(
     return deny("no_session", detail, { retryAfterMs: pollMs });
   }
   const { text, head } = snapshot.stamp;
-  return jsonReply({
+  return jsonDocument({
     status: "ready",
     snapshot: text,
     session_utc: sessionUtc(head),

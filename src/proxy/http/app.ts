@@ -2,7 +2,7 @@
 import { H3, type H3Event } from "h3";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { FastResponse } from "srvx";
-import { jsonReply, type Asked, type Found, type Outcome } from "../answers/answer.ts";
+import { jsonDocument, type Asked, type Found, type Outcome } from "../answers/answer.ts";
 import { contractList } from "../answers/contract-list.ts";
 import { dataAnswers, type DataSources } from "../answers/data.ts";
 import { targetOf, type LinkTarget } from "../answers/link-target.ts";
@@ -57,7 +57,7 @@ function addressesOf(options: AppOptions): Address[] {
     find,
   });
   return [
-    open(UNCOUNTED_ROUTES.health.path, () => jsonReply({ status: "ok" })),
+    open(UNCOUNTED_ROUTES.health.path, () => jsonDocument({ status: "ok" })),
     open(UNCOUNTED_ROUTES.readiness.path, ({ nowMs }) =>
       readiness(live, gatekeeper, nowMs, pollMs),
     ),

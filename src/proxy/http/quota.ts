@@ -2,7 +2,7 @@
 import { instantText } from "../../lib/clock.ts";
 import type { Counts } from "../../state/counts.ts";
 import { callsLeft, monthEndMs, monthOf } from "../../state/month.ts";
-import { jsonReply, type Asked, type Reply } from "../answers/answer.ts";
+import { jsonDocument, type Asked, type Found } from "../answers/answer.ts";
 import { deny, type Denial } from "../../api/problems.ts";
 import type { RawFields } from "../serve/entity.ts";
 import type { AdmittedCaller, Caller } from "./caller.ts";
@@ -58,7 +58,7 @@ export function quotaExceeded(caller: AdmittedCaller, nowMs: number): Denial {
 }
 
 /** What `/usage` answers. */
-export function usageReply(caller: AdmittedCaller, used: number, nowMs: number): Reply {
+export function usageReply(caller: AdmittedCaller, used: number, nowMs: number): Found {
   const limit = caller.tier.callsPerMonth;
   const body = {
     account: caller.account,
@@ -68,5 +68,5 @@ export function usageReply(caller: AdmittedCaller, used: number, nowMs: number):
     remaining: callsLeft(limit, used),
     resets_at: instantText(monthEndMs(monthOf(nowMs))),
   };
-  return jsonReply(body);
+  return jsonDocument(body);
 }

@@ -160,7 +160,7 @@ export function roadOf(options: RoadOptions): Travel {
       const known = "forms" in found ? intentOf(found.forms, request) : null;
       const stop = stopOf(
         unmade === null ? [(known as Intent).entity] : likelyForms(unmade.tags, headers),
-        headers,
+        request,
       );
       const isOutside = stop === null && known?.status === 416;
       // A 304 to `*` costs a call: it tells a caller without a copy something. Any other is free.

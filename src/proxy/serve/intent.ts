@@ -10,6 +10,7 @@ import type { Entity, Forms, Validators } from "./entity.ts";
 import type { ByteRange } from "./stream.ts";
 
 type Request = Pick<IncomingMessage, "method" | "headers">;
+type Conditional = Pick<IncomingMessage, "headers" | "headersDistinct">;
 
 /** What to answer with: the entity, or the range of its bytes; 416 has no bytes of it. */
 export type Intent =
@@ -39,25 +40,20 @@ export type Stop = { readonly status: 304; readonly form: Validators } | { reado
  */
 export function stopOf(
   forms: readonly [Validators, ...Validators[]],
-  headers: IncomingHttpHeaders,
+  request: Conditional,
 ): Stop | null {
-  const {
-    "if-match": match,
-    "if-unmodified-since": unmodifiedSince,
-    "if-none-match": noneMatch,
-    "if-modified-since": modifiedSince,
-  } = headers;
+  const { "if-match": match, "if-none-match": noneMatch } = request.headers;
   const [form] = forms;
   if (match !== undefined) {
     if (matching(match, forms, isSame) === undefined) return { status: 412 };
-  } else if (unmodifiedSince !== undefined && isModifiedSince(form, unmodifiedSince) === true) {
+  } else if (isModifiedSince(form, request, "if-unmodified-since") === true) {
     return { status: 412 };
   }
   if (noneMatch !== undefined) {
     const held = matching(noneMatch, forms, isSameWeakly);
     return held === undefined ? null : { status: 304, form: held };
   }
-  const isHeld = modifiedSince !== undefined && isModifiedSince(form, modifiedSince) === false;
+  const isHeld = isModifiedSince(form, request, "if-modified-since") === false;
   return isHeld ? { status: 304, form } : null;
 }
 
@@ -92,16 +88,51 @@ const isSame = (element: string, etag: string): boolean => element === etag;
 const isSameWeakly = (element: string, etag: string): boolean =>
   element === etag || element === `W/${etag}`;
 
-/** Whether the entity is younger than an HTTP date, in whole seconds; null: one of them has no date. */
-function isModifiedSince({ modifiedMs }: Validators, date: string): boolean | null {
-  if (modifiedMs === null || !HTTP_DATE.test(date)) return null;
-  // The oldest of the three forms does not say that it is GMT.
-  const since = Date.parse(date.endsWith("GMT") ? date : `${date} GMT`);
-  return Number.isNaN(since) ? null : Math.floor(modifiedMs / 1000) * 1000 > since;
+/**
+ * Whether the entity is younger than the date in the field, in whole seconds; null: the entity has no date, or the
+ * field is not exactly one.
+ */
+function isModifiedSince(
+  { modifiedMs }: Validators,
+  request: Conditional,
+  name: "if-modified-since" | "if-unmodified-since",
+): boolean | null {
+  const field = request.headers[name];
+  if (field === undefined || modifiedMs === null) return null;
+  // Of two fields `headers` has the first.
+  if (request.headersDistinct[name]?.length !== 1) return null;
+  const sinceMs = dateMs(field, modifiedMs);
+  return sinceMs === null ? null : Math.floor(modifiedMs / 1000) * 1000 > sinceMs;
 }
 
-/** The three forms of a date (RFC 9110, 5.6.7) begin with a day and have 33 characters at most. */
-const HTTP_DATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun).{20,30}$/;
+const MONTH = "(?<month>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)";
+const TIME = String.raw`(?<time>\d\d:\d\d:\d\d)`;
+/** The three forms of a date (RFC 9110, 5.6.7). The day of the week is not compared with the date. */
+const DATE_FORMS = [
+  String.raw`(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), (?<day>\d\d) ${MONTH} (?<year>\d{4}) ${TIME} GMT`,
+  String.raw`(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, (?<day>\d\d)-${MONTH}-(?<year>\d\d) ${TIME} GMT`,
+  String.raw`(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) ${MONTH} (?<day>[ \d]\d) ${TIME} (?<year>\d{4})`,
+].map((form) => new RegExp(`^${form}$`));
+
+/** The instant of a date in a field (epoch milliseconds); null: it is none. `nowMs` names the present century. */
+function dateMs(text: string, nowMs: number): number | null {
+  for (const form of DATE_FORMS) {
+    const { day = "", month, year = "", time } = form.exec(text)?.groups ?? {};
+    if (day === "") continue;
+    const inFull = year.length === 4 ? year : fullYear(year, nowMs);
+    const ms = Date.parse(`${day} ${month} ${inFull} ${time} GMT`);
+    // Date.parse takes 31 November for 1 December.
+    return new Date(ms).getUTCDate() === Number(day) ? ms : null;
+  }
+  return null;
+}
+
+/** The year that ends with two digits, at most 50 years from now (RFC 9110, 5.6.7). */
+function fullYear(digits: string, nowMs: number): number {
+  const now = new Date(nowMs).getUTCFullYear();
+  const year = now - (now % 100) + Number(digits);
+  return year > now + 50 ? year - 100 : year;
+}
 
 /** Whether the request has `If-None-Match: *`, which matches any entity. */
 export const asksForAny = ({ "if-none-match": ifNoneMatch }: IncomingHttpHeaders): boolean =>
