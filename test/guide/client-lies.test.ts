@@ -170,7 +170,7 @@ withPython("each lie of a server ends in Refused, Damaged or OSError", async () 
   const said = await client.print(`${PRELUDE}
 for number, call in enumerate(json.loads(${JSON.stringify(JSON.stringify(calls))})):
     try:
-        print("got", repr(eval("Client(f'${origin}/{number}', key)." + call))[:80])
+        print("got", repr(eval("Client(f'${origin}/{number}', key, patience=0)." + call))[:80])
     except Refused as refusal:
         print("Refused", refusal.status, refusal.code)
     except Exception as error:
@@ -250,7 +250,8 @@ withPython(
       [list, PAGE],
       [list, { body: Buffer.from("{}"), fields: { "unencoded-digest": "none" } }],
       [list, board({})],
-      [list, board({ id: "b", spot_usd: 1 }), json({ corrections: [] })],
+      // It asks where the contract is that left the board.
+      [list, board({ id: "b", spot_usd: 1 }), json({ corrections: [] }), PAGE],
       [list, board({ id: [], spot_usd: 1 }), json({ corrections: [] })],
       [list, board({ id: "a", spot_usd: "12" }), json({ corrections: [] })],
       [list, json({ ...BOARD, next_session_utc: null }, about(8)), json({ corrections: [] })],

@@ -819,6 +819,7 @@ class _Watch:
                 made = self.client.publications(self.alerts.publication)
                 self.entries = [each for each in made if each["action"] != "prune"]
                 if not self.entries:
+                    self._judge_new_rules(self.alerts)
                     return False
             entry = self.entries[0]
             number, snapshot = entry["number"], entry["snapshot"]
@@ -838,6 +839,13 @@ class _Watch:
                 self._judge(number, board, view, [each for each in corrections if each["corrected_in"] in {snapshot}])
             self.entries = self.entries[1:]
             return bool(self.entries)
+
+    def _judge_new_rules(self, alerts: _Alerts) -> None:
+        """Judges rules that the state does not know by what was judged last; the others stand where they stood."""
+        if any(rule.key not in alerts.sides for rule in self.rules):
+            board = self.client.prices()
+            if board.about["publication"] == alerts.publication:
+                self._judge(alerts.publication, board, self.client, [])
 
     def _board_of(self, entry: dict[str, Any]) -> tuple[Client, Rows | None]:
         """The board as the entry published it; None: the caller may not have it, or it was pruned."""
@@ -1282,9 +1290,8 @@ def _day(value: Day | None, name: str) -> str | None:
         return None
     try:
         if isinstance(value, datetime):
-            # pandas' NaT is a datetime without a date.
-            return (value if value.tzinfo is None else value.astimezone(timezone.utc)).date().isoformat()
-        # A date, or numpy's datetime64, which is longer.
+            value = (value if value.tzinfo is None else value.astimezone(timezone.utc)).date()
+        # A date, or numpy's datetime64, which is longer. Of pandas' NaT the date is NaT.
         return date.fromisoformat(str(value)[:10]).isoformat()
     except (ValueError, TypeError) as error:
         raise ValueError(f"{name}: expected a date such as 2026-11-20, got {value!r}") from error
