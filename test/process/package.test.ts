@@ -9,9 +9,10 @@ import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished } from "vitest";
 import { PROGRAM } from "../../src/lib/version.ts";
 import { catalogOf, quotesOf } from "../cli/small-market.ts";
+import { testWith } from "../http/needed-tools.ts";
 import { MADE, PAGES } from "../docs/documents.ts";
 import { NOW, outputOf, serve } from "../program/program.ts";
 
@@ -19,6 +20,12 @@ const ROOT = join(import.meta.dirname, "../..");
 const run = promisify(execFile);
 const ARCHIVE = `chipboard-${PROGRAM.version}.tgz`;
 const SBOM = `chipboard-${PROGRAM.version}.cdx.json`;
+const PYTHON_VERSION = PROGRAM.version.replace("-dev", ".dev0");
+const WHEEL = `chipboard_client-${PYTHON_VERSION}-py3-none-any.whl`;
+const PYTHON_SOURCES = `chipboard_client-${PYTHON_VERSION}.tar.gz`;
+/** Debian installs what builds packages for this one. Without it there is no release. */
+const PYTHON = "/usr/bin/python3";
+const test = testWith(PYTHON, "build, setuptools, wheel");
 
 let folder: string;
 let files: string[];
@@ -131,9 +138,10 @@ test("has the compiled files and the documentation, and no sources or tests", ()
 
 test("checksums of it and of its SBOM, and the same bytes when it is made again", async () => {
   const released = join(folder, "released");
-  expect(readdirSync(released).toSorted()).toEqual(["SHA256SUMS", SBOM, ARCHIVE].toSorted());
+  const names = [SBOM, ARCHIVE, PYTHON_SOURCES, WHEEL];
+  expect(readdirSync(released).toSorted()).toEqual(["SHA256SUMS", ...names].toSorted());
   const { stdout } = await run("sha256sum", ["-c", "SHA256SUMS"], { cwd: released });
-  expect(stdout).toBe(`${SBOM}: OK\n${ARCHIVE}: OK\n`);
+  expect(stdout).toBe(names.map((name) => `${name}: OK\n`).join(""));
   await release("again");
   for (const name of readdirSync(released)) {
     const first = await readFile(join(released, name));
@@ -179,6 +187,39 @@ test("prints its version, publishes and serves", async () => {
     const board = await fetch(`${serving.url}/api/public/v1/prices`, { headers });
     expect([board.status, board.headers.get("content-encoding")]).toEqual([200, "gzip"]);
     expect((await fetch(serving.url)).status).toBe(200);
+  } finally {
+    expect(await serving.end()).toBe(0);
+  }
+});
+
+test("the Python client, in an empty environment, from wheel and sources", async () => {
+  await chipboard("publish --catalog c.csv --quotes q.csv --store watched");
+  const serving = await serve(["--store", "watched", "--state", "state"], {
+    cwd: folder,
+    script: bin,
+  });
+  writeFileSync(join(folder, "rules.json"), '[{"id": "b", "above": 1}]');
+  try {
+    for (const [name, options] of [
+      [WHEEL, []],
+      // Sources are built with what Debian has.
+      [PYTHON_SOURCES, ["--system-site-packages"]],
+    ] as const) {
+      const env = join(folder, name.includes(".whl") ? "wheel" : "sources");
+      await run(PYTHON, ["-m", "venv", ...options, env]);
+      const python = join(env, "bin/python");
+      const pip = ["-m", "pip", "install", "-q", "--no-index", "--no-deps", "--no-build-isolation"];
+      await run(python, [...pip, join(folder, "released", name)]);
+      const alone = { cwd: env, env: { CHIPBOARD_URL: serving.url, PATH: "" } };
+      const version = await run(python, ["-m", "chipboard_client", "--version"], alone);
+      expect(version.stdout).toBe(`${PYTHON_VERSION}\n`);
+      const watch = ["watch", "../rules.json", "--once", "--state", "alerts.json"];
+      const { stdout } = await run(python, ["-m", "chipboard_client", ...watch], alone);
+      expect(JSON.parse(stdout)).toMatchObject({ event: "above", id: "b", value: 2 });
+      const typed =
+        "import chipboard_client, os; print(os.listdir(os.path.dirname(chipboard_client.__file__)))";
+      expect((await run(python, ["-c", typed], alone)).stdout).toContain("'py.typed'");
+    }
   } finally {
     expect(await serving.end()).toBe(0);
   }

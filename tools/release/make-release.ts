@@ -1,12 +1,13 @@
 /**
  * `npm run release -- FOLDER`: writes what operators get: the package, an SBOM (CycloneDX) of the packages that it
- * runs with, and SHA256SUMS of both. The same commit gives the same bytes.
+ * runs with, wheel and source archive of the Python client, and SHA256SUMS of all. The same commit gives the same bytes.
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { buildPythonPackage } from "./python-package.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const [, , out] = process.argv;
@@ -54,9 +55,10 @@ sbom.metadata.component.name = jsonOf("package.json").name;
 const sbomName = filename.replace(/\.tgz$/, ".cdx.json");
 writeFileSync(join(folder, sbomName), `${JSON.stringify(sbom, null, 1)}\n`);
 
-const sums = [sbomName, filename].map((name) => {
+const names = [sbomName, filename, ...buildPythonPackage(join(ROOT, "clients/python"), folder)];
+const sums = names.map((name) => {
   const digest = createHash("sha256").update(readFileSync(join(folder, name)));
   return `${digest.digest("hex")}  ${name}\n`;
 });
 writeFileSync(join(folder, "SHA256SUMS"), sums.join(""));
-console.log(`Wrote ${filename}, ${sbomName} and SHA256SUMS to ${folder}`);
+console.log(`Wrote ${names.join(", ")} and SHA256SUMS to ${folder}`);
