@@ -198,6 +198,10 @@ export const PAGES = {
     description: "How to read the prices by HTTP, from a spreadsheet and from Python.",
   },
   guideMarkdown: { path: "/guide.md" },
+  alerts: {
+    path: "/alerts",
+    description: "How to be told when a price crosses a level or moves: cron, webhook, e-mail.",
+  },
   methodology: {
     path: "/methodology",
     link: "Methodology",

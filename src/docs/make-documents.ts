@@ -13,6 +13,7 @@ export function makeDocuments(): Readonly<Record<string, string>> {
   // Its worked example is of the recorded market alone.
   const methodology = withSlots(sourceText("methodology-text.md"), false);
   return {
+    "alerts.html": proseMain(withSlots(sourceText("alerts-text.md"), true)),
     "basket-example.html": basketExample(),
     "basket-request.html": basketRequest(),
     "changelog.html": proseMain(changelog()),

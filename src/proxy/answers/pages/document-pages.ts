@@ -20,6 +20,7 @@ const PROSE = { script: "prose.js", styles: ["assets/prose.css"] };
 
 const FRAMED = [
   { path: PAGES.guide.path, title: "Guide", ...PROSE },
+  { path: PAGES.alerts.path, title: "Alerts", ...PROSE },
   { path: PAGES.methodology.path, title: "Methodology", ...PROSE },
   { path: PAGES.changelog.path, title: "Changelog", ...PROSE },
   {
