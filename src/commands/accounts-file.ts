@@ -2,7 +2,8 @@
 import { Complaints } from "../feed/complaints.ts";
 import { oneOf, wholeNumberField } from "../feed/fields.ts";
 import { sourceOf } from "../feed/source.ts";
-import { readTable, type TableRow } from "../feed/table.ts";
+import type { TableRow } from "../feed/table-row.ts";
+import { readTable } from "../feed/table.ts";
 import { ConflictError, InputError, UnreachableError } from "../lib/errors.ts";
 import { isLine } from "../lib/text.ts";
 import { KEY_TIER_NAMES } from "../market/tier.ts";

@@ -22,7 +22,8 @@ import {
 } from "./fields.ts";
 import { MAX_MOVE_PCT } from "./finding.ts";
 import type { InputSource } from "./source.ts";
-import { readTable, type TableRow, type TableShape } from "./table.ts";
+import type { TableRow, TableShape } from "./table-row.ts";
+import { readTable } from "./table.ts";
 
 const REQUIRED = [
   "id",

@@ -4,7 +4,7 @@ import { formatMicros, type Micros } from "../market/decimal.ts";
 import { countUntil, FIGURES, NOTES, type Level } from "../market/series.ts";
 import { dateText, sessionKey, type Day } from "../market/session.ts";
 import { Complaints, quoted } from "./complaints.ts";
-import type { Where } from "./table.ts";
+import type { Where } from "./table-row.ts";
 import { detached } from "./text-reader.ts";
 
 /** The kinds of input that give levels, in reporting order. */

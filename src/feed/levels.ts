@@ -17,7 +17,8 @@ import {
 } from "./fields.ts";
 import type { GivenKind, GivenLevel, GivenLevels } from "./given-levels.ts";
 import type { InputSource } from "./source.ts";
-import { readTable, type TableRow, type TableShape } from "./table.ts";
+import type { TableRow, TableShape } from "./table-row.ts";
+import { readTable } from "./table.ts";
 
 const QUOTES: TableShape = {
   columns: [
