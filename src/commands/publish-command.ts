@@ -45,6 +45,7 @@ export function publishCommand(): Command {
       examples(
         "publish --catalog catalog.csv --closes history.csv --quotes quotes.csv",
         "publish --quotes https://feed.example/quotes.json --wait 25m --store s3://prices/chipboard",
+        "publish --quotes kurse.csv --closes schlusskurse.csv --map map.json",
         "publish --quotes quotes.csv --hold ddr5-16gb,n3-wafer --hold-invalid --ignore-unknown",
         "publish --quotes quotes.csv --accept moves:ddr5-16gb --accept sparse",
         "publish --quotes quotes.csv --closed Sat,Sun --holidays holidays.txt",
@@ -109,7 +110,12 @@ async function runOf(options: PublishOptions, command: Command): Promise<Run> {
   }
   const { sourceOf } = await import("../feed/source.ts");
   const { publish } = await import("../publish/publish.ts");
-  const words = [options.catalog, ...(options.quotes ?? []), ...(options.closes ?? [])];
+  const words = [
+    options.catalog,
+    options.map,
+    ...(options.quotes ?? []),
+    ...(options.closes ?? []),
+  ];
   const standardInputs = words.filter((word) => word === "-").length;
   if (standardInputs > 1) {
     throw new InputError("Standard input (-) is named twice, but can be read only once");
@@ -128,6 +134,7 @@ async function runOf(options: PublishOptions, command: Command): Promise<Run> {
     catalog: options.catalog === undefined ? null : source(options.catalog),
     quotes: (options.quotes ?? []).map(source),
     closes: (options.closes ?? []).map(source),
+    map: options.map === undefined ? null : source(options.map),
     session,
     attribution: options.attribution ?? null,
     revise: options.revise ?? null,
@@ -148,6 +155,7 @@ const OF_INPUT = [
   "catalog",
   "quotes",
   "closes",
+  "map",
   "session",
   "revise",
   "hold",

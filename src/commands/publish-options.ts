@@ -27,6 +27,7 @@ export interface PublishOptions extends StoreOptions, LogKeyOptions, JsonOption 
   readonly catalog?: string;
   readonly quotes?: readonly string[];
   readonly closes?: readonly string[];
+  readonly map?: string;
   readonly feedHeader?: readonly string[];
   /** In milliseconds. */
   readonly wait?: number;
@@ -65,6 +66,10 @@ export const publishOptions = (): Readonly<Record<string, Option[]>> => ({
     ),
     setting("--quotes <sources...>", "levels of sessions"),
     setting("--closes <sources...>", "daily history"),
+    setting(
+      "--map <file>",
+      "read all quotes and closes, which must be CSV, as this JSON file says: delimiter, encoding, decimal, thousands, dates, columns, constants, ids, wide",
+    ),
     setting(
       "--feed-header <headers...>",
       "send this header ('Name: value') to http(s) addresses; messages never show it. Other users of the machine can see command lines: better set the variable, with one header per line",

@@ -22,7 +22,8 @@ import {
 } from "./fields.ts";
 import { MAX_MOVE_PCT } from "./finding.ts";
 import type { InputSource } from "./source.ts";
-import type { TableRow, TableShape } from "./table-row.ts";
+import type { TableRow } from "./table-row.ts";
+import type { TableShape } from "./table-shape.ts";
 import { readTable } from "./table.ts";
 
 const REQUIRED = [

@@ -1,4 +1,4 @@
-/** Reads CSV (RFC 4180): turns text into records of cells. */
+/** Reads CSV (RFC 4180, also with another delimiter than a comma): turns text into records of cells. */
 import {
   lineReader,
   MAX_ROW_CHARACTERS,
@@ -10,6 +10,15 @@ import {
 /** Receives a record with the number of its first line, from 1. Returns false to stop the reading. */
 type TakeRecord = (record: readonly string[], line: number) => boolean;
 type TakeFault = (finding: string, line: number) => void;
+
+interface CsvForm {
+  /** One character. */
+  readonly delimiter: string;
+  /** What the operator can do if the file has another delimiter; begins with "; ". */
+  readonly remedy: (delimiter: string) => string;
+}
+
+const WITH_COMMAS: CsvForm = { delimiter: ",", remedy: () => "" };
 
 /** The records of a file that the program made itself. Throws Error if it is not CSV. */
 export function csvRecords(text: string): (readonly string[])[] {
@@ -28,7 +37,13 @@ export function csvRecords(text: string): (readonly string[])[] {
  * Passes each record, including the header, to `take`. Skips empty lines, and lines above the header that
  * begin with `#`: below it they may be names. Stops at the first fault, because the rest cannot be trusted.
  */
-export function csvReader(take: TakeRecord, fault: TakeFault): TextReader {
+export function csvReader(
+  take: TakeRecord,
+  fault: TakeFault,
+  form: CsvForm = WITH_COMMAS,
+): TextReader {
+  const { delimiter } = form;
+  const cell = cellOf(delimiter);
   /** The lines so far of a record with a quoted cell that is not closed; null: there is none. */
   let open: string | null = null;
   let nextLine = 1;
@@ -52,7 +67,7 @@ export function csvReader(take: TakeRecord, fault: TakeFault): TextReader {
     if (!isBegun && line.startsWith("#")) return true;
     if (!isBegun && line.trim() !== "") {
       isBegun = true;
-      const other = otherForm(line);
+      const other = otherForm(line, form);
       if (other !== null) return stop(other);
     }
     if (text.length >= MAX_ROW_CHARACTERS) return stop(ROW_TOO_LONG);
@@ -64,7 +79,7 @@ export function csvReader(take: TakeRecord, fault: TakeFault): TextReader {
     }
     const record = isEnded && text.endsWith("\r") ? text.slice(0, -1) : text;
     if (record === "") return true;
-    const cells = hasMarks ? cellsOf(record) : record.split(",");
+    const cells = hasMarks ? cellsOf(record, cell, delimiter) : record.split(delimiter);
     if (typeof cells === "string") return stop(cells);
     open = cells === null ? text : null;
     return cells === null || take(cells, begin);
@@ -75,26 +90,34 @@ export function csvReader(take: TakeRecord, fault: TakeFault): TextReader {
     read: lines.read,
     end(): void {
       if (!lines.end() || (open === null && isBegun)) return;
-      const cells = open === null ? "no header, expected one below the comments" : cellsOf(open);
+      const cells =
+        open === null
+          ? "no header, expected one below the comments"
+          : cellsOf(open, cell, delimiter);
       stop(typeof cells === "string" ? cells : "a quoted field is not closed");
     },
   };
 }
 
 /** A quoted cell, closed or up to the end of the text, or a cell without quotation marks. */
-const CELL = /"([^"]*(?:""[^"]*)*)("|$)|[^",]*/y;
+const cellOf = (delimiter: string): RegExp =>
+  new RegExp(`"([^"]*(?:""[^"]*)*)("|$)|[^"${RegExp.escape(delimiter)}]*`, "y");
 
 /** The cells of a record; null: the last one is not closed; a string: the fault. */
-function cellsOf(record: string): readonly string[] | string | null {
+function cellsOf(
+  record: string,
+  cell: RegExp,
+  delimiter: string,
+): readonly string[] | string | null {
   const cells: string[] = [];
   for (let at = 0; ; at += 1) {
-    CELL.lastIndex = at;
-    const [whole, quoted, close] = CELL.exec(record) as RegExpExecArray;
+    cell.lastIndex = at;
+    const [whole, quoted, close] = cell.exec(record) as RegExpExecArray;
     if (close === "") return null;
     cells.push(quoted?.replaceAll('""', '"') ?? whole);
-    at = CELL.lastIndex;
+    at = cell.lastIndex;
     if (at === record.length) return cells;
-    if (record[at] === ",") continue;
+    if (record[at] === delimiter) continue;
     const finding =
       quoted === undefined
         ? "a quotation mark inside an unquoted field"
@@ -103,16 +126,23 @@ function cellsOf(record: string): readonly string[] | string | null {
   }
 }
 
-/** The fault of a first line that is not a header with commas; null: it may be one. */
-function otherForm(line: string): string | null {
-  const [first = "", ...more] = line.split(",");
-  const expected = "expected a header of columns separated by commas";
+const DELIMITER_NAMES: Readonly<Record<string, string>> = {
+  ",": "commas",
+  ";": "semicolons",
+  "\t": "tabs",
+};
+
+/** The fault of a first line that is not a header with this delimiter; null: it may be one. */
+function otherForm(line: string, { delimiter, remedy }: CsvForm): string | null {
+  const [first = "", ...more] = line.split(delimiter);
+  const name = DELIMITER_NAMES[delimiter] ?? JSON.stringify(delimiter);
+  const expected = `expected a header of columns separated by ${name}`;
   if (/^\s*</.test(first)) return `looks like a web page, ${expected}`;
   if (/^\s*[[{]/.test(first)) return `looks like JSON, ${expected}`;
   if (/\r[^\r]/.test(line))
     return `lines that end with a carriage return alone, expected a line feed; ${SAVE_AS}`;
   if (more.length > 0) return null;
-  if (first.includes(";"))
-    return `columns separated by semicolons, ${expected}; in a region with decimal points Excel writes commas`;
-  return first.includes("\t") ? `columns separated by tabs, ${expected}` : null;
+  const other = [";", "\t", ","].find((each) => each !== delimiter && first.includes(each));
+  if (other === undefined) return null;
+  return `columns separated by ${DELIMITER_NAMES[other]}, ${expected}${remedy(other)}`;
 }

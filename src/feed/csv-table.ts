@@ -1,12 +1,20 @@
 /** Reads the records of CSV as rows of a table: the header first. */
 import { counted, cut } from "../lib/text.ts";
 import { quoted } from "./complaints.ts";
-import { columnLike, isWide, TableRow, unknown, type TableRows } from "./table-row.ts";
+import { ourNames, rowLayout, wideLayouts, type Layout } from "./csv-header.ts";
+import { ourCell } from "./csv-map.ts";
+import { isWide, TableRow, type TableRows } from "./table-row.ts";
+import { columnLike } from "./table-shape.ts";
+
+const BY_MAP =
+  '; --map reads closes with contracts as columns, with "wide": {"date": "the column of dates"}';
 
 /** Takes the header first, then the rows. Returns false if the header does not fit the table. */
 export function recordTaker(rows: TableRows): (record: readonly string[], line: number) => boolean {
-  const { source, shape, complaints, where, filter, countRow, take } = rows;
-  let positions: readonly number[] | null = null;
+  const { source, shape, complaints, where, filter, map, countRow, take } = rows;
+  const wide = [...(map?.wide ?? [])].find(([time]) => shape.columns.includes(time));
+  const idAt = shape.columns.indexOf("id");
+  let layouts: readonly Layout[] | null = null;
   let header: readonly string[] = [];
   /** The first line, if it is no header. It may be a title: the header may be a few lines below. */
   let titleLine: number | null = null;
@@ -14,68 +22,59 @@ export function recordTaker(rows: TableRows): (record: readonly string[], line: 
   const empty: number[] = [];
   return (record, line) => {
     countRow();
-    if (positions !== null && record.every((cell) => cell.trim() === "")) {
+    if (layouts !== null && record.every((cell) => cell.trim() === "")) {
       if (!filter?.leavesOut("")) empty.push(line);
       return true;
     }
     for (const row of empty) complaints.at(where(row), "an empty row above others, expected none");
     empty.length = 0;
-    if (positions === null) {
-      if (titleLine === null && isWide(rows, record, line)) return false;
-      const known = record.filter((name) => columnLike(name, shape) !== undefined).length;
+    if (layouts === null && wide !== undefined) {
+      layouts = wideLayouts(record, rows, wide, line);
+      header = record;
+      return layouts !== null;
+    }
+    if (layouts === null) {
+      const names = ourNames(record, rows);
+      const shown = names.map((name, at) => name ?? (record[at] as string));
+      if (titleLine === null && isWide(rows, shown, line, BY_MAP)) return false;
+      const known = names.filter((name) => name !== null && columnLike(name, shape)).length;
       if (titleLine !== null) {
         const finding = `looks like the header, expected in line ${titleLine}: delete what is above it`;
         if (known > 1) complaints.at(where(line), finding);
         return known < 2 && line < titleLine + 10;
       }
       if (known === 0) {
-        const names = source.isAnswer ? "" : ` in ${cut(record.map(quoted).join(", "), 300)}`;
-        const expected = `expected a header of ${shape.columns.join(", ")}`;
-        complaints.at(where(line), `no known column${names}, ${expected}`);
+        const seen = source.isAnswer ? "" : ` in ${cut(record.map(quoted).join(", "), 300)}`;
+        const expected = shape.columns.map((name) => map?.columns.get(name) ?? name).join(", ");
+        complaints.at(where(line), `no known column${seen}, expected a header of ${expected}`);
         titleLine = line;
         return true;
       }
-      positions = headerPositions(record, rows, line);
+      layouts = rowLayout(record, rows, line);
       header = record;
-      return positions !== null;
+      return layouts !== null;
     }
     if (record.length !== header.length) {
       const finding = `${counted(record.length, "field")}, expected ${header.length} as in the header`;
       complaints.at(where(line), finding);
       return true;
     }
-    const cells = positions.map((at) => (at < 0 ? "" : (record[at] as string)));
-    if (filter?.leavesOut(cells[rows.shape.columns.indexOf("id")] as string)) return true;
-    // Files that are put together may have each file's header, and a byte order mark before it.
-    if (record.every((cell, at) => cell.replace(/^\ufeff/, "") === header[at]))
-      complaints.at(where(line), "the header again, expected once: delete this line");
-    else take(new TableRow(rows, cells, line));
+    for (const { cells: places, names, level } of layouts) {
+      if (level !== null) {
+        if ((record[level] as string).trim() === "") continue;
+        countRow();
+      }
+      const cells = places.map((at) => (typeof at === "number" ? (record[at] as string) : at));
+      const id = cells[idAt] as string;
+      if (filter?.leavesOut(map === null ? id : (ourCell(map, shape, "id", id) as string)))
+        continue;
+      // Files that are put together may have each file's header, and a byte order mark before it.
+      if (record.every((cell, at) => cell.replace(/^\ufeff/, "") === header[at])) {
+        complaints.at(where(line), "the header again, expected once: delete this line");
+        return true;
+      }
+      take(new TableRow(rows, cells, line, true, names));
+    }
     return true;
   };
-}
-
-/**
- * The index of each of the table's columns in the file; −1: the file lacks it. Complains of what does not fit;
- * returns null if no row can be read by it: a required column is missing, or one is misspelled or there twice.
- */
-function headerPositions(
-  header: readonly string[],
-  { shape, complaints, where }: TableRows,
-  line: number,
-): readonly number[] | null {
-  const found = (finding: string): void => complaints.at(where(line), finding);
-  header.forEach((name, at) => {
-    if (!shape.columns.includes(name)) {
-      if (name !== "" || header[at - 1] !== "") found(unknown("column", name, at, shape));
-    } else if (header.indexOf(name) !== at) found(`column ${quoted(name)} appears twice`);
-  });
-  for (const name of shape.required) {
-    if (!header.some((other) => columnLike(other, shape) === name))
-      found(`the header lacks the column ${quoted(name)}`);
-  }
-  const known = header.map((name) => columnLike(name, shape)).filter((name) => name !== undefined);
-  const fits =
-    known.every((name, at) => header.includes(name) && known.indexOf(name) === at) &&
-    shape.required.every((name) => known.includes(name));
-  return fits ? shape.columns.map((name) => header.indexOf(name)) : null;
 }

@@ -4,7 +4,7 @@ import { formatMicros, type Micros } from "../market/decimal.ts";
 import { countUntil, FIGURES, NOTES, type Level } from "../market/series.ts";
 import { dateText, sessionKey, type Day } from "../market/session.ts";
 import { Complaints, quoted } from "./complaints.ts";
-import type { Where } from "./table-row.ts";
+import type { TableRow, Where } from "./table-row.ts";
 import { detached } from "./text-reader.ts";
 
 /** The kinds of input that give levels, in reporting order. */
@@ -27,6 +27,8 @@ const OPTIONAL = Object.keys(COLUMNS) as (keyof typeof COLUMNS)[];
 interface GivenContract {
   /** The place of its first row, and how many name it, rows that cannot be read included. */
   readonly place: number;
+  /** The id of its first row as it came, with the column. */
+  readonly came: readonly [column: string, id: string];
   rows: number;
   /** Ascending by session. */
   readonly levels: { [Kind in GivenKind]?: GivenLevel[] };
@@ -105,14 +107,15 @@ export class GivenLevels {
    */
   add(
     kind: GivenKind,
-    id: string,
+    row: TableRow,
     place: number,
     level: GivenLevel | null,
     complaints: Complaints,
     isLater: boolean,
   ): void {
     this.#nextStart = place + 1;
-    const contract = this.byContract.get(id) ?? { place, rows: 0, levels: {} };
+    const id = row.text("id");
+    const contract = this.byContract.get(id) ?? newContract(place, row.givenId);
     contract.rows += 1;
     if (contract.rows === 1) this.byContract.set(detached(id), contract);
     if (level !== null) {
@@ -198,17 +201,25 @@ export class GivenLevels {
       if (!isKnown(id)) complaints.at(`--hold ${quoted(id)}`, `expected ${expected(id, "")}`);
     }
     let unknown = 0;
-    for (const [id, { place, rows }] of this.byContract) {
+    for (const [id, { place, rows, came }] of this.byContract) {
       if (isKnown(id)) continue;
-      const words = `${expected(id, IGNORE_UNKNOWN)}${rows === 1 ? "" : `; ${rows} rows name it`}`;
+      const mapped = came[1] === id ? "" : `; the map makes it ${quoted(id)}`;
+      const words = `${expected(id, IGNORE_UNKNOWN)}${mapped}${rows === 1 ? "" : `; ${rows} rows name it`}`;
       const kind = newIdOf(id) === undefined ? "unknown" : "renamed";
       // The first are shown one by one, although they are of one kind.
       unknown += 1;
       const own = unknown > UNKNOWN_IDS_MAX ? kind : `${kind} ${unknown}`;
-      complaints.cell(this.whereOf({ place }), "id", id, words, own, rows);
+      complaints.cell(this.whereOf({ place }), ...came, words, own, rows);
     }
   }
 }
+
+const newContract = (place: number, [column, id]: GivenContract["came"]): GivenContract => ({
+  place,
+  came: [detached(column), detached(id)],
+  rows: 0,
+  levels: {},
+});
 
 const countUp = <Key>(counts: Map<Key, number>, key: Key): void =>
   void counts.set(key, (counts.get(key) ?? 0) + 1);

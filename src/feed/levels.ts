@@ -2,6 +2,7 @@
 import { closeSessionOf, dateText, dayOf, sessionKey, type Session } from "../market/session.ts";
 import { formatMicros, type Micros } from "../market/decimal.ts";
 import type { Complaints } from "./complaints.ts";
+import type { CsvMap } from "./csv-map.ts";
 import {
   basisField,
   dateField,
@@ -17,10 +18,11 @@ import {
 } from "./fields.ts";
 import type { GivenKind, GivenLevel, GivenLevels } from "./given-levels.ts";
 import type { InputSource } from "./source.ts";
-import type { TableRow, TableShape } from "./table-row.ts";
+import type { TableRow } from "./table-row.ts";
+import type { TableShape } from "./table-shape.ts";
 import { readTable } from "./table.ts";
 
-const QUOTES: TableShape = {
+export const QUOTES: TableShape = {
   columns: [
     "id",
     "spot_usd",
@@ -39,13 +41,22 @@ const QUOTES: TableShape = {
   level: {
     column: "spot_usd",
     rows: "a row for each id and session, with id, spot_usd, session_utc",
+    time: "session_utc",
+    numbers: ["spot_usd", "low_usd", "high_usd", "inputs"],
+    dates: ["as_of"],
   },
 };
 
-const CLOSES: TableShape = {
+export const CLOSES: TableShape = {
   columns: ["id", "date", "close_usd", "break", "low_usd", "high_usd"],
   required: ["id", "date", "close_usd"],
-  level: { column: "close_usd", rows: "a row for each id and date, with id, date, close_usd" },
+  level: {
+    column: "close_usd",
+    rows: "a row for each id and date, with id, date, close_usd",
+    time: "date",
+    numbers: ["close_usd", "low_usd", "high_usd"],
+    dates: ["date"],
+  },
 };
 
 const EMPTY_IF_WITHDRAWN = ["spot_usd", "low_usd", "high_usd", "inputs", "break", "rationale"];
@@ -63,44 +74,52 @@ export const readQuotes = (
   published: Session,
   given: GivenLevels,
   complaints: Complaints,
+  map: CsvMap | null,
 ): Promise<void> =>
-  readLevels("quotes", source, QUOTES, published, given, complaints, (row, field, place) => {
-    const withdrawn = row.text("basis") === "withdrawn";
-    const requireNone = (name: string): void => {
-      if (row.text(name) !== "") row.refuse(name, "an empty cell beside basis withdrawn");
-    };
-    if (withdrawn) EMPTY_IF_WITHDRAWN.forEach(requireNone);
-    const usd = withdrawn ? null : row.read("spot_usd", field);
-    const range = usd === null ? {} : rangeOf(row, field, usd);
-    const inputs = withdrawn ? null : row.optional("inputs", inputsField);
-    const rationale = withdrawn ? null : row.optional("rationale", rationaleField);
-    const session = row.optional("session_utc", sessionField) ?? published;
-    const basis = row.optional("basis", basisField);
-    const asOf = row.optional("as_of", dateField);
-    const sourceName = row.optional("source", textField);
-    const sourceUrl = row.optional("source_url", urlField);
-    const breakReason = row.optional("break", textField);
-    if (session > published) {
-      row.refuse("session_utc", `a session ${NOT_LATER} ${sessionKey(published)}`);
-    } else if (row.isFaultless && asOf !== null && asOf > dayOf(session)) {
-      const expected = "a date not after the session's";
-      row.refuse("as_of", `${expected}, ${dateText(dayOf(session))}`, expected);
-    }
-    if (row.isFaultless && row.text("session_utc") === "") given.hasUndated = true;
-    return {
-      session,
-      usd,
-      place,
-      ...(basis === null || basis === "withdrawn" ? {} : { basis }),
-      ...(asOf === null ? {} : { asOf }),
-      ...range,
-      ...(inputs === null ? {} : { inputs }),
-      ...(rationale === null ? {} : { rationale }),
-      ...(sourceName === null ? {} : { source: sourceName }),
-      ...(sourceUrl === null ? {} : { sourceUrl }),
-      ...(breakReason === null ? {} : { breakReason }),
-    };
-  });
+  readLevels(
+    "quotes",
+    { source, shape: QUOTES, map },
+    published,
+    given,
+    complaints,
+    (row, field, place) => {
+      const withdrawn = row.text("basis") === "withdrawn";
+      const requireNone = (name: string): void => {
+        if (row.text(name) !== "") row.refuse(name, "an empty cell beside basis withdrawn");
+      };
+      if (withdrawn) EMPTY_IF_WITHDRAWN.forEach(requireNone);
+      const usd = withdrawn ? null : row.read("spot_usd", field);
+      const range = usd === null ? {} : rangeOf(row, field, usd);
+      const inputs = withdrawn ? null : row.optional("inputs", inputsField);
+      const rationale = withdrawn ? null : row.optional("rationale", rationaleField);
+      const session = row.optional("session_utc", sessionField) ?? published;
+      const basis = row.optional("basis", basisField);
+      const asOf = row.optional("as_of", dateField);
+      const sourceName = row.optional("source", textField);
+      const sourceUrl = row.optional("source_url", urlField);
+      const breakReason = row.optional("break", textField);
+      if (session > published) {
+        row.refuse("session_utc", `a session ${NOT_LATER} ${sessionKey(published)}`);
+      } else if (row.isFaultless && asOf !== null && asOf > dayOf(session)) {
+        const expected = "a date not after the session's";
+        row.refuse("as_of", `${expected}, ${dateText(dayOf(session))}`, expected);
+      }
+      if (row.isFaultless && row.text("session_utc") === "") given.hasUndated = true;
+      return {
+        session,
+        usd,
+        place,
+        ...(basis === null || basis === "withdrawn" ? {} : { basis }),
+        ...(asOf === null ? {} : { asOf }),
+        ...range,
+        ...(inputs === null ? {} : { inputs }),
+        ...(rationale === null ? {} : { rationale }),
+        ...(sourceName === null ? {} : { source: sourceName }),
+        ...(sourceUrl === null ? {} : { sourceUrl }),
+        ...(breakReason === null ? {} : { breakReason }),
+      };
+    },
+  );
 
 /** Reads one file of daily closes into `given`. The close of a day is its 12:00 session's level. */
 export const readCloses = (
@@ -108,26 +127,39 @@ export const readCloses = (
   published: Session,
   given: GivenLevels,
   complaints: Complaints,
+  map: CsvMap | null,
 ): Promise<void> =>
-  readLevels("closes", source, CLOSES, published, given, complaints, (row, field, place) => {
-    const date = row.read("date", dateField);
-    const usd = row.read("close_usd", field);
-    const range = rangeOf(row, field, usd);
-    const breakReason = row.optional("break", textField);
-    const session = closeSessionOf(date);
-    if (session > published) {
-      row.refuse("date", `a date whose 12:00 session is ${NOT_LATER} ${sessionKey(published)}`);
-    }
-    // Most closes have no other field: there are millions, and a spread would take room for some.
-    const level = { session, usd, place };
-    return Object.assign(level, range, breakReason === null ? null : { breakReason });
-  });
+  readLevels(
+    "closes",
+    { source, shape: CLOSES, map },
+    published,
+    given,
+    complaints,
+    (row, field, place) => {
+      const date = row.read("date", dateField);
+      const usd = row.read("close_usd", field);
+      const range = rangeOf(row, field, usd);
+      const breakReason = row.optional("break", textField);
+      const session = closeSessionOf(date);
+      if (session > published) {
+        row.refuse("date", `a date whose 12:00 session is ${NOT_LATER} ${sessionKey(published)}`);
+      }
+      // Most closes have no other field: there are millions, and a spread would take room for some.
+      const level = { session, usd, place };
+      return Object.assign(level, range, breakReason === null ? null : { breakReason });
+    },
+  );
+
+interface LevelFile {
+  readonly source: InputSource;
+  readonly shape: TableShape;
+  readonly map: CsvMap | null;
+}
 
 /** Reads one file into `given`. The result of `levelOf` counts only if it does not complain of the row. */
 async function readLevels(
   kind: GivenKind,
-  source: InputSource,
-  shape: TableShape,
+  { source, shape, map }: LevelFile,
   published: Session,
   given: GivenLevels,
   complaints: Complaints,
@@ -137,16 +169,15 @@ async function readLevels(
   let start: number | null = null;
   const take = (row: TableRow): void => {
     start ??= given.begin(row.whereOf);
-    const id = row.text("id");
     const place = start + row.position;
     const read = row.isFaultless ? levelOf(row, field, place) : null;
     const level = row.isFaultless ? read : null;
     const isLater = read !== null && read.session > published;
     if (level !== null && PRICES.some((name) => hasMoreDecimals(row.text(name))))
       given.rounded += 1;
-    given.add(kind, id, place, level, complaints, isLater);
+    given.add(kind, row, place, level, complaints, isLater);
   };
-  await readTable(source, shape, complaints, take, given);
+  await readTable(source, shape, complaints, take, given, map);
 }
 
 /** `low_usd` and `high_usd`: both or neither, around the level. Complains of the row otherwise. */

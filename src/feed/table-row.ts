@@ -1,16 +1,11 @@
 /** The rows of tables, of whatever format, and the names of their columns. */
-import { quoted, type Complaints } from "./complaints.ts";
+import type { Complaints } from "./complaints.ts";
+import { formOf, ourCell, type CsvMap } from "./csv-map.ts";
 import type { Field } from "./fields.ts";
 import type { InputSource } from "./source.ts";
+import { levelSlip } from "./slips.ts";
+import { columnLike, type TableShape } from "./table-shape.ts";
 import { wideness } from "./wide.ts";
-
-/** The columns that a table may have, and those that it must have. */
-export interface TableShape {
-  readonly columns: readonly string[];
-  readonly required: readonly string[];
-  /** The column of the level, and the rows that are expected, in words; only of tables with levels. */
-  readonly level?: { readonly column: string; readonly rows: string };
-}
 
 /** Which rows are not wanted. */
 export interface RowFilter {
@@ -28,8 +23,10 @@ export class TableRow {
   /** The row's line (CSV, NDJSON; from 1) or index (JSON; from 0) in its source. */
   readonly position: number;
   readonly #rows: TableRows;
-  /** In the order of the table's columns. */
+  /** As they came, in the order of the table's columns. */
   readonly #cells: readonly (string | null)[];
+  /** What messages call the columns. */
+  readonly #names: readonly string[];
   /** Whether nobody has found a fault in this row so far. */
   isFaultless: boolean;
 
@@ -38,10 +35,12 @@ export class TableRow {
     cells: readonly (string | null)[],
     position: number,
     isFaultless = true,
+    names = rows.shape.columns,
   ) {
     this.position = position;
     this.#rows = rows;
     this.#cells = cells;
+    this.#names = names;
     this.isFaultless = isFaultless;
   }
 
@@ -55,8 +54,13 @@ export class TableRow {
     return this.whereOf(this.position);
   }
 
+  /** The row's id as it came, and what messages call its column. */
+  get givenId(): readonly [column: string, id: string] {
+    return [this.#name("id"), this.#cell("id") ?? ""];
+  }
+
   text(column: string): string {
-    return this.#cell(column) ?? "";
+    return this.#ours(column) ?? this.#cell(column) ?? "";
   }
 
   /**
@@ -64,10 +68,18 @@ export class TableRow {
    * undefined in spite of its type: drop rows that are not faultless.
    */
   read<T>(column: string, field: Field<T>): T {
-    const text = this.text(column);
-    const value = field.parse(text);
+    const text = this.#ours(column);
+    const value = text === undefined ? undefined : field.parse(text);
     if (value === undefined) {
-      const expected = field.expected + slipIn(text, field);
+      const { map, shape } = this.#rows;
+      const form = map === null ? null : formOf(map, shape, column);
+      const slip =
+        text !== undefined
+          ? slipIn(text, field)
+          : column === shape.level?.column
+            ? levelSlip(this.#cell(column) ?? "")
+            : "";
+      const expected = `${field.expected}${form === null ? "" : `, ${form.words}`}${slip}`;
       // Slips of one kind differ in the figures that they name.
       this.refuse(column, expected, expected.replace(/\d/g, ""));
     }
@@ -82,12 +94,31 @@ export class TableRow {
   /** Complains of a cell. `kind` is what many such complaints have in common. */
   refuse(column: string, expected: string, kind = expected): void {
     this.isFaultless = false;
-    if (this.#rows.filter?.rules.holdInvalid) return;
-    this.#rows.complaints.cell(this.where, column, this.#cell(column), expected, kind);
+    const { complaints, filter, map, refusedConstants } = this.#rows;
+    const constant = map?.constants.get(column);
+    if (map !== null && constant !== undefined) {
+      // It is the same in every row, so no row can be left out for it, and one complaint is enough.
+      if (!refusedConstants.has(column))
+        complaints.cell(map.name, `constants.${column}`, constant, expected, kind);
+      refusedConstants.add(column);
+    } else if (!filter?.rules.holdInvalid) {
+      complaints.cell(this.where, this.#name(column), this.#cell(column), expected, kind);
+    }
+  }
+
+  /** A cell as our own files would have it; undefined: it is not in the form that the map gives. */
+  #ours(column: string): string | undefined {
+    const { map, shape } = this.#rows;
+    const cell = this.#cell(column) ?? "";
+    return map === null ? cell : ourCell(map, shape, column, cell);
   }
 
   #cell(column: string): string | null {
     return this.#cells[this.#rows.shape.columns.indexOf(column)] ?? null;
+  }
+
+  #name(column: string): string {
+    return this.#names[this.#rows.shape.columns.indexOf(column)] ?? column;
   }
 }
 
@@ -104,6 +135,9 @@ export interface TableRows {
   readonly complaints: Complaints;
   readonly where: Where;
   readonly filter: RowFilter | null;
+  readonly map: CsvMap | null;
+  /** The constants of the map that a complaint is about. */
+  readonly refusedConstants: Set<string>;
   /** Throws InputError if there are too many. */
   readonly countRow: () => void;
   readonly take: (row: TableRow) => void;
@@ -111,8 +145,13 @@ export interface TableRows {
   isWide: boolean;
 }
 
-/** Whether the table has a column for each date or contract. Tells it once. */
-export function isWide(rows: TableRows, names: readonly string[], position: number): boolean {
+/** Whether the table has a column for each date or contract. Tells it once, with the way on. */
+export function isWide(
+  rows: TableRows,
+  names: readonly string[],
+  position: number,
+  wayOn = "",
+): boolean {
   const { source, shape, complaints, where } = rows;
   const { level } = shape;
   const isKnown = (name: string): boolean => columnLike(name, shape) !== undefined;
@@ -120,28 +159,6 @@ export function isWide(rows: TableRows, names: readonly string[], position: numb
     return false;
   const finding = wideness(names, isKnown, source.isAnswer ?? false);
   if (finding === null) return false;
-  complaints.at(where(position), `${finding}, expected ${level.rows}`);
+  complaints.at(where(position), `${finding}, expected ${level.rows}${wayOn}`);
   return (rows.isWide = true);
-}
-
-/** The column of this name, or of this name in another case or spacing. */
-export function columnLike(name: string, { columns }: TableShape): string | undefined {
-  if (columns.includes(name)) return name;
-  const plain = name.trim().toLowerCase().replace(/\s/g, "_");
-  return columns.find((column) => column === plain);
-}
-
-const INDEX = "an index? Write the table without it (pandas: index=False)";
-
-/** The finding of a column, or of a field of an object, that the table does not have. */
-export function unknown(
-  noun: "column" | "field",
-  name: string,
-  at: number,
-  shape: TableShape,
-): string {
-  const expected = `expected ${columnLike(name, shape) ?? shape.columns.join(", ")}`;
-  const isIndex = at === 0 && /^(?:|index|Unnamed: 0)$/.test(name);
-  const remedy = name === "" ? "a comma too many, or a column without a name" : expected;
-  return `unknown ${noun} ${quoted(name)}, ${isIndex ? INDEX : remedy}`;
 }

@@ -2,11 +2,13 @@
 import { InputError } from "../lib/errors.ts";
 import { quoted, type Complaints } from "./complaints.ts";
 import { csvReader } from "./csv-reader.ts";
+import type { CsvMap } from "./csv-map.ts";
 import { recordTaker } from "./csv-table.ts";
 import { cellText, jsonReader, ndjsonReader, type Fields } from "./json-reader.ts";
 import type { Format, InputSource } from "./source.ts";
-import { columnLike, isWide, TableRow, unknown } from "./table-row.ts";
-import type { RowFilter, TableRows, TableShape, Where } from "./table-row.ts";
+import { isWide, TableRow } from "./table-row.ts";
+import type { RowFilter, TableRows, Where } from "./table-row.ts";
+import { columnLike, unknown, type TableShape } from "./table-shape.ts";
 import { MAX_INPUT_ROWS, readText, sniffed } from "./text-reader.ts";
 
 /**
@@ -20,12 +22,18 @@ export async function readTable(
   complaints: Complaints,
   take: (row: TableRow) => void,
   filter: RowFilter | null = null,
+  map: CsvMap | null = null,
 ): Promise<void> {
   const before = complaints.count;
   try {
-    const { format, chunks } = await formatOf(source, readText(source, complaints));
+    const { format, chunks } = await formatOf(source, readText(source, complaints, map?.encoding));
     if (format === null) {
       if (complaints.count === before) complaints.at(source.name, "the file is empty");
+      return;
+    }
+    if (map !== null && format !== "csv") {
+      const finding = `${format === "json" ? "JSON" : "NDJSON"}, expected CSV: ${map.name} maps nothing else`;
+      complaints.at(source.name, `${finding}; publish it without --map`);
       return;
     }
     const where: Where =
@@ -49,6 +57,8 @@ export async function readTable(
       complaints,
       where,
       filter,
+      map,
+      refusedConstants: new Set(),
       countRow,
       take,
       isWide: false,
@@ -56,7 +66,10 @@ export async function readTable(
     const objectReader = format === "json" ? jsonReader : ndjsonReader;
     const reader =
       format === "csv"
-        ? csvReader(recordTaker(rows), fault)
+        ? csvReader(recordTaker(rows), fault, {
+            delimiter: map?.delimiter ?? ",",
+            remedy: (delimiter) => delimiterRemedy(delimiter, rows),
+          })
         : objectReader((...object) => takeFields(rows, ...object), fault);
     let countSoFar = before;
     for await (const chunk of chunks) {
@@ -69,6 +82,14 @@ export async function readTable(
     if (!(error instanceof InputError)) throw error;
     complaints.unreadable(error);
   }
+}
+
+/** What to do about a file with this delimiter. */
+function delimiterRemedy(delimiter: string, { shape, map }: TableRows): string {
+  const member = `"delimiter": ${JSON.stringify(delimiter)}`;
+  if (map !== null) return `; write ${member} in ${map.name}`;
+  const save = "; in a region with decimal points Excel writes commas";
+  return `${delimiter === ";" ? save : ""}${shape.level === undefined ? "" : `; --map reads it, with ${member}`}`;
 }
 
 async function formatOf(

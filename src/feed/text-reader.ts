@@ -1,4 +1,4 @@
-/** Decodes UTF-8, or complains and says what the file is instead. */
+/** Decodes text, or complains and says what the file is instead. */
 import { quoted, type Complaints } from "./complaints.ts";
 import type { InputSource } from "./source.ts";
 
@@ -19,10 +19,15 @@ const NEWLINE = 10;
 /** The remedy for a file that a spreadsheet wrote in another form. */
 export const SAVE_AS = "in Excel save it as CSV UTF-8";
 
+/** The byte order marks (Latin-1) of encodings, and how messages call these. */
+const MARKS: readonly (readonly [start: string, encoding: string, name: string])[] = [
+  ["\xef\xbb\xbf", "utf-8", "UTF-8"],
+  ["\xff\xfe", "utf-16le", "UTF-16"],
+  ["\xfe\xff", "utf-16be", "UTF-16"],
+];
+
 /** The first bytes (Latin-1) of files that are often mistaken for a table, and the remedy. */
 const SIGNATURES: readonly (readonly [start: string, finding: string])[] = [
-  ["\xff\xfe", `starts with a UTF-16 byte order mark, expected UTF-8; ${SAVE_AS}`],
-  ["\xfe\xff", `starts with a UTF-16 byte order mark, expected UTF-8; ${SAVE_AS}`],
   ["PK\x03\x04", `a workbook or another ZIP file, expected text; ${SAVE_AS}, or unpack it`],
   ["\xd0\xcf\x11\xe0", `an old Excel workbook, expected text; ${SAVE_AS}`],
   ["\x1f\x8b", "a gzip file, expected text; unpack it with gunzip"],
@@ -38,14 +43,16 @@ const SIGNATURES: readonly (readonly [start: string, finding: string])[] = [
 const SIGNATURE_BYTES = Math.max(...SIGNATURES.map(([start]) => start.length));
 
 /**
- * The source's text in chunks, without a byte order mark. At the first bytes that are not UTF-8 it
- * complains with the line number and stops.
+ * The source's text in chunks, without a byte order mark. At the first bytes that are not in the encoding it
+ * complains with the line number and stops. `encoding`: a name of TextDecoder's.
  */
 export async function* readText(
   source: InputSource,
   complaints: Complaints,
+  encoding = "utf-8",
 ): AsyncGenerator<string> {
-  const decoder = new TextDecoder("utf-8", { fatal: true });
+  const isUtf8 = encoding === "utf-8";
+  const decoder = new TextDecoder(encoding, { fatal: isUtf8 });
   let line = 1;
   let sizeBytes = 0;
   /** The end of the chunk before, from the start of a character that may go on in the next one. */
@@ -53,13 +60,24 @@ export async function* readText(
   for await (const bytes of inLongChunks(source.open())) {
     if (sizeBytes === 0) {
       const start = Buffer.from(bytes.subarray(0, SIGNATURE_BYTES)).toString("latin1");
-      const found = SIGNATURES.find(([signature]) => start.startsWith(signature));
-      if (found !== undefined) return complaints.at(`${source.name}:1`, found[1]);
+      const finding = otherFile(start, encoding);
+      if (finding !== null) return complaints.at(`${source.name}:1`, finding);
     }
     sizeBytes += bytes.length;
     if (sizeBytes > MAX_INPUT_MEGABYTES * 1_000_000) {
       const finding = `more than ${MAX_INPUT_MEGABYTES} MB, expected at most that; split it`;
       return complaints.at(source.name, finding);
+    }
+    if (!isUtf8) {
+      const text = decoder.decode(bytes, { stream: true });
+      const at = text.search(NO_TEXT);
+      if (at >= 0) {
+        const place = `${source.name}:${line + newlines(text.slice(0, at))}`;
+        return complaints.at(place, `not ${encoding}, which the map names`);
+      }
+      line += newlines(text);
+      yield text;
+      continue;
     }
     const nul = bytes.indexOf(0);
     if (nul >= 0) {
@@ -81,11 +99,29 @@ export async function* readText(
     const lead = end.findLastIndex((byte) => byte >= 0xc0);
     held = end.subarray(lead < 0 ? end.length : lead);
   }
+  let end = "";
   try {
-    decoder.decode();
+    end = decoder.decode();
   } catch {
-    complaints.at(`${source.name}:${line}`, "ends within a character, expected UTF-8");
+    end = "\ufffd";
   }
+  const expected = isUtf8 ? "UTF-8" : encoding;
+  if (end !== "")
+    complaints.at(`${source.name}:${line}`, `ends within a character, expected ${expected}`);
+}
+
+/** What a decoder makes of bytes that the encoding does not have, and NUL, which is UTF-16 read as something else. */
+const NO_TEXT = /[\ufffd\u0000\u0080-\u009f]/;
+
+/** What a file seems to be that begins with other bytes than text in this encoding; null: it may be text. */
+function otherFile(start: string, encoding: string): string | null {
+  const mark = MARKS.find(([signature]) => start.startsWith(signature));
+  if (mark !== undefined && mark[1] !== encoding) {
+    const expected =
+      encoding === "utf-8" ? `UTF-8; ${SAVE_AS}` : `${encoding}, which the map names`;
+    return `starts with a ${mark[2]} byte order mark, expected ${expected}`;
+  }
+  return SIGNATURES.find(([signature]) => start.startsWith(signature))?.[1] ?? null;
 }
 
 /** The same bytes, in chunks of at least SIGNATURE_BYTES; the last one may be shorter. */
@@ -151,9 +187,11 @@ export async function sniffed(
   return { first, chunks: resumed() };
 }
 
-function newlines(bytes: Uint8Array): number {
+function newlines(text: Uint8Array | string): number {
+  const next = (from: number): number =>
+    typeof text === "string" ? text.indexOf("\n", from) : text.indexOf(NEWLINE, from);
   let count = 0;
-  for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, at + 1)) count += 1;
+  for (let at = next(0); at >= 0; at = next(at + 1)) count += 1;
   return count;
 }
 

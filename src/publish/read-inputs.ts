@@ -9,7 +9,9 @@ import { Complaints } from "../feed/complaints.ts";
 import { MAX_ID_CHARACTERS } from "../feed/fields.ts";
 import { GIVEN_KINDS, GivenLevels } from "../feed/given-levels.ts";
 import type { Accepted } from "../feed/gates.ts";
+import type { CsvMap } from "../feed/csv-map.ts";
 import { readCloses, readQuotes } from "../feed/levels.ts";
+import { readMap } from "../feed/map-file.ts";
 import type { InputSource } from "../feed/source.ts";
 import type { ServerTime } from "../lib/clock.ts";
 import type { Contract } from "../market/contract.ts";
@@ -56,7 +58,10 @@ export async function readInputs(
 ): Promise<Inputs> {
   const complaints = new Complaints();
   const answers: KeptAnswers = new Map();
-  const total = (request.catalog === null ? 0 : 1) + request.quotes.length + request.closes.length;
+  const { quotes, closes } = request;
+  // Without any of them there is nothing to map.
+  const mapFile = quotes.length + closes.length > 0 ? (request.map ?? null) : null;
+  const total = [request.catalog, mapFile, ...quotes, ...closes].filter((each) => each).length;
   let done = 0;
   const read: ReadInput[] = [];
   const serverTimes: ServerTime[] = [];
@@ -89,11 +94,20 @@ export async function readInputs(
     known: request.ignoreUnknown ? await knownIds() : null,
     round: request.round ?? false,
   });
-  for (const kind of GIVEN_KINDS) {
+  let map = null as CsvMap | null;
+  if (mapFile !== null) {
+    await reading("map", mapFile, async (copy) => {
+      map = await readMap(copy, complaints);
+      return 0;
+    });
+  }
+  // By a wrong map, all of them would seem to be wrong.
+  const isReadable = mapFile === null || map !== null;
+  for (const kind of isReadable ? GIVEN_KINDS : []) {
     for (const source of request[kind]) {
       await reading(kind, source, async (copy) => {
         const before = given.rows[kind];
-        await READ_LEVELS[kind](copy, request.session, given, complaints);
+        await READ_LEVELS[kind](copy, request.session, given, complaints, map);
         return given.rows[kind] - before;
       });
     }

@@ -73,7 +73,7 @@ const ledgerMonth = z.object({
 export type LedgerMonth = z.infer<typeof ledgerMonth>;
 
 const inputEntry = z.object({
-  kind: z.enum(["catalog", "quotes", "closes"]),
+  kind: z.enum(["catalog", "map", "quotes", "closes"]),
   key: z.string(),
   /** The file as it was named, or the address without user and query. */
   name: z.string(),

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { Complaints } from "../../src/feed/complaints.ts";
 import { InputError } from "../../src/lib/errors.ts";
 import type { Format, InputSource } from "../../src/feed/source.ts";
-import type { TableShape } from "../../src/feed/table-row.ts";
+import type { TableShape } from "../../src/feed/table-shape.ts";
 import { readTable } from "../../src/feed/table.ts";
 import { runs } from "../property/runs.ts";
 
