@@ -47,6 +47,7 @@ describe("--help", () => {
           " ",
         ),
         "--summary",
+        "--map",
         "--by",
         "--why",
         ..."--sign-key --verify-key".split(" "),

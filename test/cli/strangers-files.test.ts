@@ -162,13 +162,13 @@ const HEADERS: readonly File[] = [
     "german.csv",
     "Excel's CSV in a region with decimal commas",
     "\ufeffid;spot_usd\r\na;11,5\r\n",
-    `german.csv:1: columns separated by semicolons, ${COMMAS}; in a region with decimal points Excel writes commas`,
+    `german.csv:1: columns separated by semicolons, ${COMMAS}; in a region with decimal points Excel writes commas; --map reads it, with "delimiter": ";"`,
   ],
   [
     "tabs.csv",
     "cells as they are pasted",
     "id\tspot_usd\na\t11\n",
-    `tabs.csv:1: columns separated by tabs, ${COMMAS}`,
+    `tabs.csv:1: columns separated by tabs, ${COMMAS}; --map reads it, with "delimiter": "\\t"`,
   ],
   [
     "mac.csv",
@@ -250,38 +250,40 @@ const HEADERS: readonly File[] = [
 
 const A_SESSION = "expected a row for each id and session, with id, spot_usd, session_utc";
 const A_DATE = "expected a row for each id and date, with id, date, close_usd";
+const BY_MAP =
+  '; --map reads closes with contracts as columns, with "wide": {"date": "the column of dates"}';
 /** Tables with a column for each date or contract: one error each. */
 const WIDE: readonly File[] = [
   [
     "days.csv",
     "a column for each day",
     lines("id,2026-11-19,2026-11-20", "a,11,12", "b,5,6"),
-    `days.csv:1: a wide table, with dates as columns ("2026-11-19", "2026-11-20"), ${A_SESSION}`,
+    `days.csv:1: a wide table, with dates as columns ("2026-11-19", "2026-11-20"), ${A_SESSION}${BY_MAP}`,
   ],
   [
     "closes-months.csv",
     "a column for each month, and names of contracts",
     lines("Name,Unit,Jan 2026,Feb 2026", "a,USD,11,12"),
-    `closes-months.csv:1: a wide table, with dates as columns ("Jan 2026", "Feb 2026"), ${A_DATE}`,
+    `closes-months.csv:1: a wide table, with dates as columns ("Jan 2026", "Feb 2026"), ${A_DATE}${BY_MAP}`,
   ],
   [
     "closes-pivot.csv",
     "a pivot of pandas, with an index without a name",
     lines(`,${Array.from({ length: 30 }, (_, n) => `2026-10-${n + 1}`).join(",")}`, "a,11"),
     `closes-pivot.csv:1: a wide table, with dates as columns ("2026-10-1", "2026-10-2", "2026-10-3", ` +
-      `"2026-10-4", "2026-10-5", "2026-10-6", "2026-10-7", "2026-10…), ${A_DATE}`,
+      `"2026-10-4", "2026-10-5", "2026-10-6", "2026-10-7", "2026-10…), ${A_DATE}${BY_MAP}`,
   ],
   [
     "contracts.csv",
     "a column for each contract",
     lines("date,a,b", "2026-11-19,11,5", "2026-11-20,12,6"),
-    `contracts.csv:1: a wide table, with contracts as columns ("a", "b"), ${A_SESSION}`,
+    `contracts.csv:1: a wide table, with contracts as columns ("a", "b"), ${A_SESSION}${BY_MAP}`,
   ],
   [
     "closes-contracts.csv",
     "the same of closes",
     lines("date,a,b", "2026-11-19,11,5"),
-    `closes-contracts.csv:1: a wide table, with contracts as columns ("a", "b"), ${A_DATE}`,
+    `closes-contracts.csv:1: a wide table, with contracts as columns ("a", "b"), ${A_DATE}${BY_MAP}`,
   ],
   [
     "days.json",
