@@ -6,9 +6,14 @@ import createClient from "openapi-fetch";
 import type { components, paths } from "./openapi.d.ts";
 
 declare const process: { readonly argv: readonly string[] };
-const [baseUrl = "", key = ""] = process.argv.slice(2);
+const [baseUrl = "", key = "", ...ids] = process.argv.slice(2);
 
-const client = createClient<paths>({ baseUrl, headers: { "x-api-key": key } });
+const client = createClient<paths>({
+  baseUrl,
+  headers: { "x-api-key": key },
+  // It does not take the style of lists from the document.
+  querySerializer: { array: { style: "form", explode: false } },
+});
 const keyless = createClient<paths>({ baseUrl });
 
 function required<T>(data: T | undefined, what: string): T {
@@ -33,16 +38,24 @@ const contract = required(
 const lastClose: number | undefined = contract.history.at(-1)?.close_usd;
 
 const index = required((await client.GET("/api/public/v1/index")).data, "index");
-const query = {
-  ids: records
-    .slice(0, 2)
-    .map((record) => record.id)
-    .join(","),
-  weights: "2,1",
-};
+const query = { ids, weights: [2, 1] };
 const basket = required(
   (await client.GET("/api/public/v1/index", { params: { query } })).data,
   "basket",
+);
+const chosen = required(
+  (await client.GET("/api/public/v1/prices", { params: { query: { ids } } })).data,
+  "contracts chosen",
+);
+const csvQuery = { segment: ["dram"], last: 1 };
+const history: string = required(
+  (
+    await client.GET("/api/public/v1/history.csv", {
+      params: { query: csvQuery },
+      parseAs: "text",
+    })
+  ).data,
+  "history",
 );
 const csv: string = required(
   (await client.GET("/api/public/v1/export.csv", { parseAs: "text" })).data,
@@ -72,12 +85,14 @@ const code: components["schemas"]["Problem"]["code"] | undefined = refused.error
 console.log(
   JSON.stringify({
     records: records.length,
+    ids: [...chosen.memory, ...chosen.semiconductor].map((record) => record.id),
     change,
     lastIsSpot: lastClose === contract.spot_usd,
     index: [index.name, index.weighting],
-    basket: [basket.name, basket.weighting, basket.constituents],
-    csvHeader: csv.split(",", 2),
-    xlsxBytes: xlsx.byteLength,
+    basket: [basket.weighting, basket.constituents],
+    csvHeader: history.split(",", 2),
+    boardHeader: csv.split(",", 2),
+    xlsxStart: String.fromCharCode(...new Uint8Array(xlsx, 0, 2)),
     account: usage.account,
     health: health.status,
     overdue: readiness.overdue,
