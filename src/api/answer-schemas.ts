@@ -41,7 +41,7 @@ export const publications = z.object({
           .describe("Published levels that it changed; null: a prune, or not known any more."),
       }),
     )
-    .describe("Entries of the log, oldest first."),
+    .describe("Publications and prunes, oldest first."),
   next: z.int().positive().nullable().describe("The parameter after of the next page; null: none."),
 });
 
@@ -105,7 +105,7 @@ export const logEntry = z.object({
   previous: digest
     .nullable()
     .describe(
-      "The SHA-256 of the bytes of the entry before, with its signature; null: there is none.",
+      "The SHA-256 of the bytes of the entry with the number before, with its signature; null: there is none.",
     ),
   roots: z
     .object(perTier(() => digest.nullable().optional()))

@@ -65,7 +65,7 @@ const WITH_HISTORY = tiersWhere(({ history }) => history !== null, "and");
 /** `publication`. */
 export const PUBLICATION: Parameter = {
   name: "publication",
-  description: `The data as entry N of the log published it (${WITH_HISTORY}, to the depth of their history): the same bytes as then. Only one of publication, as_of and session.`,
+  description: `The data of publication N (${WITH_HISTORY}, to the depth of their history): the same bytes as then. Only one of publication, as_of and session.`,
   schema: { type: "integer", format: "int64", minimum: 1 },
   example: 2,
 };
@@ -82,7 +82,7 @@ export const AS_OF: Parameter = {
 /** `session`. */
 export const SESSION: Parameter = {
   name: "session",
-  description: `The data of this session of your tier (${WITH_HISTORY}, to the depth of their history), as the newest entry of the log that has it published it. A later revision or rollback changes the answer.`,
+  description: `The data of this session of your tier (${WITH_HISTORY}, to the depth of their history), as the newest publication that has it. A later revision or rollback changes the answer.`,
   schema: {
     type: "string",
     pattern: "^\\d{4}-\\d{2}-\\d{2}T(00|12)(:00:00\\.000)?Z$",
@@ -132,7 +132,7 @@ const SEGMENT: Parameter = {
 const AFTER: Parameter = {
   name: "after",
   description:
-    "Only corrections whose corrected_in was first published by an entry of the log after N. Not together with since.",
+    "Only corrections whose corrected_in was first published after publication N. Not together with since.",
   schema: { type: "integer", format: "int64", minimum: 0 },
   example: 1,
 };

@@ -37,6 +37,21 @@ export type Body =
   | { readonly text: string }
   | { readonly binary: string };
 
+/** The groups of the reference and of the OpenAPI document, in the order in which buyers need them. */
+export const TAGS = [
+  { name: "Prices", description: "The board, and a contract with its daily closes." },
+  { name: "Histories", description: "All contracts in one file, and what was corrected later." },
+  {
+    name: "Indices",
+    description: "The composite, an index for each segment, and baskets of your own.",
+  },
+  { name: "Publications", description: "What was published, and when. None costs a call." },
+  { name: "Account", description: "What is left of the month's calls." },
+  { name: "Service", description: "For programs that watch the service. None costs a call." },
+  { name: "Proofs and small charts", description: "Few programs need them." },
+] as const;
+type TagName = (typeof TAGS)[number]["name"];
+
 export interface Route {
   /** `{id}` stands for one segment of the path. */
   readonly path: string;
@@ -54,7 +69,8 @@ export interface Route {
   readonly operationId: string;
   readonly summary: string;
   readonly description?: string;
-  readonly tag: "Data" | "Publications" | "Account" | "Service";
+  /** The group of the reference that it stands in. */
+  readonly tag: TagName;
   /** What a 200 is, in a sentence. */
   readonly answer: string;
   readonly body: Body;
@@ -100,7 +116,7 @@ const hasHistoryAs = (format: "csv" | "parquet") => (tier: Tier) =>
 const DATA = {
   isKeyed: true,
   parameters: parameter.VINTAGE,
-  tag: "Data",
+  tag: "Prices",
   answer: "Counted as one call.",
   fields: ["etag", "unencoded-digest"],
 } as const;
@@ -145,6 +161,7 @@ export const DATA_ROUTES = {
     ...DATA,
     path: `${API}/index`,
     planRow: "indices",
+    tag: "Indices",
     operationId: "getIndex",
     summary: "The composite index, or a basket of one's own",
     body: { json: "Index", schema: payload.index },
@@ -157,6 +174,7 @@ export const DATA_ROUTES = {
     ...DATA,
     path: `${API}/indices`,
     planRow: "indices",
+    tag: "Indices",
     operationId: "getIndices",
     summary: "All indices",
     body: { json: "Indices", schema: payload.indices },
@@ -168,6 +186,7 @@ export const DATA_ROUTES = {
     path: `${API}/indices/{id}`,
     id: parameter.INDEX_ID,
     planRow: "indices",
+    tag: "Indices",
     operationId: "getIndexWithSeries",
     summary: "The composite or the index of a segment, with its continuous series",
     body: { json: "IndexWithSeries", schema: payload.indexWithSeries },
@@ -195,6 +214,7 @@ export const DATA_ROUTES = {
   historyCsv: {
     ...download(`${API}/history.csv`, FILES.historyCsv),
     planRow: "histories",
+    tag: "Histories",
     operationId: "exportHistoryCsv",
     summary: "The histories of all contracts as CSV",
     isOffered: hasHistoryAs("csv"),
@@ -203,6 +223,7 @@ export const DATA_ROUTES = {
   historyParquet: {
     ...download(`${API}/history.parquet`, FILES.historyParquet),
     planRow: "histories",
+    tag: "Histories",
     operationId: "exportHistoryParquet",
     summary: "The histories of all contracts as Parquet",
     isOffered: hasHistoryAs("parquet"),
@@ -210,25 +231,28 @@ export const DATA_ROUTES = {
   levelsCsv: {
     ...download(`${API}/levels.csv`, FILES.levelsCsv),
     planRow: "histories",
+    tag: "Histories",
     operationId: "exportLevelsCsv",
     summary: "Every level given, both sessions of a day, of all contracts as CSV",
-    description: `For ${tiersWhere(({ superseded }) => superseded, "and")} each row ends with \`known_from\`: the number of the entry of the log with which it became part of the head.`,
+    description: `For ${tiersWhere(({ superseded }) => superseded, "and")} each row ends with \`known_from\`: the number of the publication with which it became part of the head.`,
     isOffered: hasHistoryAs("csv"),
     selectedBy: [...parameter.CONTRACTS, ...parameter.DATES],
   },
   supersededCsv: {
     ...download(`${API}/superseded.csv`, FILES.supersededCsv),
     planRow: "superseded",
+    tag: "Histories",
     operationId: "exportSupersededCsv",
     summary: "Rows of /levels.csv that were corrected, withdrawn or taken out since, as CSV",
     description:
-      "After `known_from`, `known_to` is the number of the entry that ended the row. With `/levels.csv` of the same publication: the rows with `known_from` ≤ N, and no `known_to` or one above N, are those that entry N published, within the depth of the history. For an entry that a rollback withdrew, ask `/levels.csv?publication=N`. Contracts that left the catalog come last; `ids` does not name them.",
+      "After `known_from`, `known_to` is the number of the publication that ended the row. With `/levels.csv` of the same publication: the rows with `known_from` ≤ N, and no `known_to` or one above N, are those of publication N, within the depth of the history. For a publication that a rollback withdrew, ask `/levels.csv?publication=N`. Contracts that left the catalog come last; `ids` does not name them.",
     isOffered: (tier) => tier.superseded,
     selectedBy: [...parameter.CONTRACTS, ...parameter.PERIOD],
   },
   indicesCsv: {
     ...download(`${API}/indices.csv`, FILES.indicesCsv),
     planRow: "indices",
+    tag: "Indices",
     operationId: "exportIndicesCsv",
     summary: "The continuous series of all indices as CSV",
     isOffered: withIndex,
@@ -238,6 +262,7 @@ export const DATA_ROUTES = {
     ...DATA,
     path: `${API}/sparklines`,
     planRow: "closes",
+    tag: "Proofs and small charts",
     operationId: "getSparklines",
     summary: "The last closes of each contract on the boards",
     body: { json: "Sparklines", schema: payload.sparklines },
@@ -250,6 +275,7 @@ export const DATA_ROUTES = {
     ...DATA,
     path: `${API}/corrections`,
     planRow: "corrections",
+    tag: "Histories",
     operationId: "getCorrections",
     summary: "The corrections of all contracts",
     body: { json: "Corrections", schema: payload.corrections },
@@ -267,15 +293,15 @@ export const SUMS_ROUTE: DataRoute = {
     {
       ...parameter.PUBLICATION,
       description:
-        "The sums as entry N of the log published them, to the depth of the tier's history. Without a key only that of the head.",
+        "The sums of publication N, to the depth of the tier's history. Without a key only of the one served.",
     },
   ],
   planRow: "sums",
   operationId: "getSums",
   summary: "The SHA-256 of each file of the tier",
   description:
-    "In the form of sha256sum; paths are those of the tier's folder in the snapshot. Its own SHA-256 is the tier's root in the log's entry. Costs a call, also without a key.",
-  tag: "Publications",
+    "In the form of sha256sum; paths are those of the tier's folder in the snapshot. Its own SHA-256 is the tier's root in `/log/{id}` of the publication. Costs a call, also without a key.",
+  tag: "Proofs and small charts",
   answer: "The sums. Counted as one call.",
   body: { text: TEXT_TYPE },
   isOffered: everyone,

@@ -47,13 +47,14 @@ export const UNCOUNTED_ROUTES = {
     parameters: [
       {
         name: "after",
-        description: "Entries with higher numbers, from the lowest on. Without it the newest ones.",
+        description:
+          "Publications with higher numbers, from the lowest on. Without it the newest ones.",
         schema: { type: "integer", format: "int64", minimum: 0, maximum: AFTER_MAX },
         example: 1,
       },
       {
         name: "limit",
-        description: "How many entries at most.",
+        description: "How many publications at most.",
         schema: {
           type: "integer",
           format: "int32",
@@ -66,18 +67,19 @@ export const UNCOUNTED_ROUTES = {
     ],
     operationId: "getPublications",
     summary: "What was published, and when",
-    description: "The log: every publish, rollback and prune. All tiers. Not counted.",
+    description: "Every publish, rollback and prune. All tiers. Not counted.",
     tag: "Publications",
-    answer: "A page of the log.",
+    answer: "A page of the list.",
     body: { json: "Publications", schema: payload.publications },
     fields: ["etag"],
     refusals: ["no_session", "invalid_parameter", "busy"],
   },
   entry: {
     ...PUBLIC,
+    tag: "Proofs and small charts",
     id: {
       name: "id",
-      description: "The entry's number.",
+      description: "The publication's number.",
       schema: { type: "string", pattern: "^[1-9][0-9]*$" },
       example: "1",
     },
@@ -85,8 +87,8 @@ export const UNCOUNTED_ROUTES = {
     refusals: ["no_session", "not_published"],
     path: "/log/{id}",
     operationId: "getEntry",
-    summary: "An entry of the log, as it is stored",
-    answer: "The entry; its bytes never change.",
+    summary: "A publication as the log stores it",
+    answer: "Its entry in the log; the bytes never change.",
     body: { json: "LogEntry", schema: payload.logEntry },
   },
   feed: {

@@ -56,7 +56,7 @@ export const HEADERS = {
   "x-session-utc": header("The payload's session.", "string"),
   "x-delayed-sessions": header("Sessions the data is behind.", "integer"),
   "x-snapshot": header("The snapshot the answer comes from, such as 2026-11-21T00Z/r1.", "string"),
-  "x-publication": header("The number of the log's entry that made it the head.", "integer"),
+  "x-publication": header("The number of the publication that made it the head.", "integer"),
   "x-history-from": header(
     "The first date that a history of the tier may have; only on answers with history.",
     "string",

@@ -5,6 +5,7 @@ import {
   DATA_ROUTES,
   hasHistory,
   SUMS_ROUTE,
+  TAGS,
   takenBy,
   type Body,
   type DataRoute,
@@ -65,10 +66,14 @@ const stampOf = (route: DataRoute): readonly HeaderName[] =>
   hasHistory(route) ? [...STAMP, "x-history-from"] : STAMP;
 
 /** The routes in the document, in its order: every address but those of the pages. */
-export function documented(): Route[] {
+export const documented = (): Route[] => TAGS.flatMap(({ name }) => documentedIn(name));
+
+/** Those of a group. */
+export function documentedIn(tag: Route["tag"]): Route[] {
   const { publications, entry, ...others } = UNCOUNTED_ROUTES;
   const ofLog = [publications, SUMS_ROUTE, entry];
-  return [...Object.values(DATA_ROUTES), ...ofLog, ...Object.values(others)];
+  const routes: Route[] = [...ofLog, ...Object.values(DATA_ROUTES), ...Object.values(others)];
+  return routes.filter((route) => route.tag === tag);
 }
 
 export const paths = (): Json =>

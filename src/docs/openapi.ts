@@ -6,16 +6,10 @@ import { PROGRAM } from "../lib/version.ts";
 import { slotOf } from "../proxy/document-slots.ts";
 import { componentExamples, componentSchemas, HEADERS, type Json } from "./openapi-components.ts";
 import { paths } from "./openapi-operations.ts";
-import { API_VERSION } from "../api/routes.ts";
+import { sourceText } from "./source-texts.ts";
+import { withSlots } from "./texts.ts";
+import { API_VERSION, TAGS } from "../api/routes.ts";
 import { tierTable } from "../api/tier-words.ts";
-
-/** The groups of operations. */
-export const TAGS = [
-  { name: "Data", description: "Levels, history, index and exports of the live session." },
-  { name: "Publications", description: "What was published, and when. Only the sums are counted." },
-  { name: "Account", description: "What is left of the month's calls." },
-  { name: "Service", description: "For operators and tools; never counted." },
-];
 
 /** The whole document, to be written as JSON. The address of the service is a slot. */
 export function openApiDocument(): Json {
@@ -54,10 +48,10 @@ export function openApiDocument(): Json {
   };
 }
 
+/** The rules of the reference, without their title, and the tiers. */
 const DESCRIPTION = [
-  "Levels are indicative. Every payload names the session it belongs to and how many sessions it is behind.",
-  "",
+  "Levels are indicative.",
+  withSlots(sourceText("reference-rules.md"), false).replace(/^# .*\n+/, ""),
+  "## Tiers",
   tierTable(),
-  "",
-  "A call is counted for each answer with status 200 or 206; the month is the calendar month in UTC. HEAD is answered like GET, without the body. Answers can be asked for again with If-None-Match, at no cost while they have not changed (304; `If-None-Match: *` costs a call).",
-].join("\n");
+].join("\n\n");

@@ -4,33 +4,37 @@
  */
 import { slotOf } from "../proxy/document-slots.ts";
 import { PROBLEMS, type Problem } from "../api/problems.ts";
-import { API, takenBy, type Route } from "../api/routes.ts";
+import { API, TAGS, takenBy, type Route } from "../api/routes.ts";
 import { filled, siteFile } from "../site/site-files.ts";
 import { counted, escaped } from "../site/text.js";
 import { componentSchemas, recordedAt } from "./openapi-components.ts";
-import { aboutOf, documented, problemsOf } from "./openapi-operations.ts";
-import { TAGS } from "./openapi.ts";
+import { aboutOf, documentedIn, problemsOf } from "./openapi-operations.ts";
 import type { JsonSchema } from "./open-schemas.ts";
 import { readable, RECORDED_FROM, runnable, toWhom } from "./recorded-answers.ts";
+import { rendered } from "./markdown.ts";
 import { sourceText } from "./source-texts.ts";
+import { withSlots } from "./texts.ts";
 
 const ORIGIN = slotOf("origin");
 
 /** The HTML for the frame of `/docs`. */
-export const referenceMain = (): string =>
-  filled(sourceText("reference.html"), {
+export function referenceMain(): string {
+  const { sections } = rendered(withSlots(sourceText("reference-rules.md"), false));
+  const [promise = "", rules = ""] = sections.split(/(?=<h2 id="rules)/);
+  return filled(sourceText("reference.html"), {
+    promise,
+    rules,
     list: TAGS.map(listOf).join("\n"),
     base: ORIGIN + API,
     operations: TAGS.map(sectionOf).join("\n"),
     problems: Object.entries(PROBLEMS).map(problemRow).join("\n"),
   });
+}
 
 type Tag = (typeof TAGS)[number];
 
-const routesOf = ({ name }: Tag): Route[] => documented().filter(({ tag }) => tag === name);
-
 const listOf = (tag: Tag): string => {
-  const links = routesOf(tag).map(
+  const links = documentedIn(tag.name).map(
     ({ operationId, path }) => `<li><a href="#${operationId}">${path.replace(API, "")}</a></li>`,
   );
   return `<p>${tag.name}</p>\n<ul>\n${links.join("\n")}\n</ul>`;
@@ -38,7 +42,7 @@ const listOf = (tag: Tag): string => {
 
 const sectionOf = (tag: Tag): string =>
   `<section>\n<h2>${tag.name}</h2>\n<p>${escaped(tag.description)}</p>\n` +
-  `${routesOf(tag).map(operation).join("\n")}\n</section>`;
+  `${documentedIn(tag.name).map(operation).join("\n")}\n</section>`;
 
 function operation(route: Route): string {
   const { operationId, summary, path, answer, id, body } = route;

@@ -5,7 +5,7 @@
 import { CARRY_PER_CADENCE, LONG_CADENCE_DAYS } from "../market/contract.ts";
 import { KEY_TIER_NAMES, TIERS, tiersWhere } from "../market/tier.ts";
 import { SLOT_NAMES } from "../proxy/document-slots.ts";
-import { API, DATA_ROUTES, parametersOf, type DataRoute } from "../api/routes.ts";
+import { API, API_VERSION, DATA_ROUTES, parametersOf, type DataRoute } from "../api/routes.ts";
 import { delayText, historyText, tableByTier, tierTable } from "../api/tier-words.ts";
 import { filled } from "../site/site-files.ts";
 import { escaped } from "../site/text.js";
@@ -60,6 +60,7 @@ const MAKERS: Readonly<Record<string, (argument: string, isRunnable: boolean) =>
         .filter((route) => parametersOf(route).includes(name))
         .map(({ path }) => `\`${path.slice(API.length)}\``),
     ),
+  "api-version": () => API_VERSION,
   "signed-message": () => SIGNED_MESSAGE,
   "long-cadence-days": () => String(LONG_CADENCE_DAYS),
   "carry-per-cadence": () => String(CARRY_PER_CADENCE),

@@ -60,6 +60,50 @@ test("`type` of a problem leads to its row, which says what it means and what to
 const articleOf = (html: string, operationId: string): string =>
   new RegExp(`<article id="${operationId}">[^]*?</article>`).exec(html)?.[0] ?? "";
 
+test("it begins with the promise and the rules, and ends with what few need", async () => {
+  const { text } = await proxy.get("/docs");
+  const anchors = [...text.matchAll(/<(?:h[23]|article) id="([^"]+)"/g)].map(([, id]) => id);
+  expect(new Set(anchors).size).toBe(anchors.length);
+  const begin = ["what-stays-the-same", "start", "rules-that-hold-everywhere"];
+  expect(anchors.filter((anchor) => begin.includes(anchor ?? ""))).toEqual(begin);
+  const first = anchors.indexOf("getBoard");
+  expect(anchors.slice(2, first)).toEqual([
+    "rules-that-hold-everywhere",
+    "when-a-request-fails",
+    "rate-limit",
+    "dates-and-numbers",
+    "ids",
+    "publications-and-points-in-time",
+    "caching",
+    "names-that-differ",
+  ]);
+  expect(anchors.slice(-4)).toEqual(["getSums", "getEntry", "getSparklines", "errors"]);
+  const { description } = openApiDocument()["info"] as { description: string };
+  for (const said of [text.replaceAll("\n", " "), description.replaceAll("\n", " ")]) {
+    expect(said).toContain("Within v1 no field, endpoint or parameter is removed or changes");
+  }
+});
+
+test("names that differ for one thing are names of the API", async () => {
+  const { text } = await proxy.get("/docs");
+  const table = /<h3 id="names-that-differ">[^]*?<\/table>/.exec(text)?.[0] ?? "";
+  const names = [...table.matchAll(/<code>([^<]+)<\/code>/g)].map(([, name = ""]) => name);
+  expect(names.length).toBeGreaterThan(25);
+  const document = JSON.stringify(openApiDocument());
+  const headers = ["export.csv", "history.csv", "levels.csv", "superseded.csv", "indices.csv"].map(
+    async (file) => (await proxy.get(`/api/public/v1/${file}`, { key: proxy.pro })).text,
+  );
+  const columns = (await Promise.all(headers)).flatMap((csv) =>
+    (csv.split("\r\n", 1)[0] ?? "").split(","),
+  );
+  const unknown = names.filter((name) => {
+    const path = name.replace(/^\/(?!log)/, "/api/public/v1/");
+    const isNamed = [name, path].some((each) => document.includes(`"${each}":`));
+    return !isNamed && !document.includes(`"name":"${name}"`) && !columns.includes(name);
+  });
+  expect(unknown).toEqual([]);
+});
+
 test("every operation of the document is on the page, with all parameters, fields and errors", async () => {
   const { text } = await proxy.get("/docs");
   const document = openApiDocument() as unknown as Document;
