@@ -7,6 +7,7 @@ import { KEY_TIER_NAMES, TIERS, tiersWhere } from "../market/tier.ts";
 import { SLOT_NAMES } from "../proxy/document-slots.ts";
 import { API, API_VERSION, DATA_ROUTES, parametersOf, type DataRoute } from "../api/routes.ts";
 import { delayText, historyText, tableByTier, tierTable } from "../api/tier-words.ts";
+import { COLUMNS } from "../render/columns.ts";
 import { filled } from "../site/site-files.ts";
 import { escaped } from "../site/text.js";
 import { SIGNED_MESSAGE } from "../snapshot/log/sign.ts";
@@ -60,6 +61,12 @@ const MAKERS: Readonly<Record<string, (argument: string, isRunnable: boolean) =>
         .filter((route) => parametersOf(route).includes(name))
         .map(({ path }) => `\`${path.slice(API.length)}\``),
     ),
+  /** The columns of the board as CSV with values of this kind, as texts of a program. */
+  "csv-columns": (kind) =>
+    COLUMNS.filter((column) => column.kind === kind)
+      .map(({ name }) => `"${name}"`)
+      .join(", ")
+      .replaceAll(/(.{60,80},) /g, "$1\n    "),
   "api-version": () => API_VERSION,
   "signed-message": () => SIGNED_MESSAGE,
   "long-cadence-days": () => String(LONG_CADENCE_DAYS),

@@ -2,6 +2,7 @@
 import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parse } from "csv-parse/sync";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import examples from "../../src/docs/examples.json" with { type: "json" };
 import { PROBLEMS } from "../../src/api/problems.ts";
@@ -166,6 +167,33 @@ describe("its commands and programs", () => {
     const query = block("DuckDB", 1).replace("'history", `'${folder}/history`);
     const rows = await withDuckDb((ask) => ask(query));
     expect(rows).toContainEqual(["new-unit", 20]);
+  });
+
+  test("Power Query gets the type of each column of the board", async () => {
+    const { text } = blocksOf(guide).find(({ language }) => language === "powerquery") ?? {
+      text: "",
+    };
+    const listed = (name: string): string[] => {
+      const [, list = ""] = new RegExp(`  ${name} = \\{([^}]*)\\}`).exec(text) ?? [];
+      return [...list.matchAll(/"(\w+)"/g)].map(([, column = ""]) => column);
+    };
+    const forms: [list: string, form: RegExp][] = [
+      ["Numbers", /^-?\d+(?:\.\d+)?$/],
+      ["Dates", /^\d{4}-\d{2}-\d{2}$/],
+      ["Instants", /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/],
+    ];
+    const csv = (await proxy.get("/api/public/v1/export.csv", { key: proxy.pro })).text;
+    const [header = [], ...rows] = parse(csv) as string[][];
+    for (const [at, column] of header.entries()) {
+      const values = rows.map((row) => row[at] ?? "").filter((value) => value !== "");
+      if (values.length === 0) continue;
+      const fits = forms.filter(([, form]) => values.every((value) => form.test(value)));
+      const types = forms.filter(([list]) => listed(list).includes(column));
+      expect([column, types.map(([list]) => list)]).toEqual([column, fits.map(([list]) => list)]);
+    }
+    expect(
+      forms.flatMap(([list]) => listed(list)).filter((name) => !header.includes(name)),
+    ).toEqual([]);
   });
 
   test("are all of those in the guide, but for those that it says were not run", () => {
