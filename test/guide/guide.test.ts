@@ -183,7 +183,7 @@ describe("its commands and programs", () => {
       ["Instants", /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/],
     ];
     const csv = (await proxy.get("/api/public/v1/export.csv", { key: proxy.pro })).text;
-    const [header = [], ...rows] = parse(csv) as string[][];
+    const [header = [], ...rows] = parse(csv);
     for (const [at, column] of header.entries()) {
       const values = rows.map((row) => row[at] ?? "").filter((value) => value !== "");
       if (values.length === 0) continue;
