@@ -241,7 +241,7 @@ export const notInSnapshot = (snapshot: string): Denial =>
 
 /** A prune took the snapshot that the entry made the head. */
 export const pruned = (number: number): Denial =>
-  deny("pruned", `The snapshot of entry ${number} was removed.`);
+  deny("pruned", `The snapshot of publication ${number} was removed.`);
 
 /** A second later there may be room, or an answer. */
 export const busy = (detail: string): Denial => deny("busy", detail, { retryAfterMs: 1_000 });

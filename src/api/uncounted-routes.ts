@@ -35,7 +35,7 @@ export const UNCOUNTED_ROUTES = {
     summary: "All contracts and segments, without levels",
     description:
       "The catalog: ids, names, units, sources. The same for everybody, with or without a key. Not counted.",
-    tag: "Data",
+    tag: "Prices",
     answer: "The catalog of the newest publication.",
     body: { json: "Contracts", schema: payload.contracts },
     fields: ["etag"],

@@ -66,7 +66,7 @@ testWith("python3")("a back-test does not see later corrections", async () => {
   const { stdout, stderr } = await run("python3", strict, folder, proxy.pro);
   expect([stdout.split("\n"), stderr]).toEqual([
     [
-      "2026-11-21T00:05:00.000Z refused: 410 pruned: The snapshot of entry 1 was removed.",
+      "2026-11-21T00:05:00.000Z refused: 410 pruned: The snapshot of publication 1 was removed.",
       "2026-11-22T00:05:00.000Z alpha",
       "2026-11-23T00:05:00.000Z bravo",
       "",

@@ -106,11 +106,14 @@ export function findVintage(wanted: VintageQuery, log: LogReader, tier: Tier): V
 function vintageNumbered(number: number, log: LogReader): Vintage | Denial {
   const newest = log.newestNumber;
   if (number > newest) {
-    return deny("not_published", `The log ends with entry ${newest}; there is no entry ${number}.`);
+    return deny(
+      "not_published",
+      `The newest publication is ${newest}; there is no publication ${number}.`,
+    );
   }
   const { entry } = log.get(number);
   if (isPublication(entry)) return { publication: entry, isSettled: true };
-  return deny("not_published", `Entry ${number} is a prune: it published nothing.`);
+  return deny("not_published", `Number ${number} is a prune: it published nothing.`);
 }
 
 /** The newest publish or rollback whose payload has this session. A later one may have it again. */
@@ -165,7 +168,7 @@ export function depthDenial({ publication }: Vintage, tier: Tier, head: Session)
   if (reaches(tier)) return null;
   const oldest = oldestOf(tier);
   const session = sessionUtc(tierSession(tier, publication.session));
-  const what = `Entry ${publication.number} is of session ${session} for the tier ${tier.name}`;
+  const what = `Publication ${publication.number} is of session ${session} for the tier ${tier.name}`;
   const reach = oldest === null ? "no earlier one" : `sessions from ${sessionUtc(oldest)} on`;
   const detail = `${what}; the tier has ${reach}.`;
   const history_from = historyFrom(tier, tierSession(tier, head));

@@ -92,7 +92,8 @@ export function publicLog(options: PublicLogOptions) {
       const served = live.current;
       if (served === null) return noSession(live, pollMs);
       const { newest } = viewOf(served);
-      if (Number(name) > newest) return deny("not_published", `The log ends with entry ${newest}.`);
+      if (Number(name) > newest)
+        return deny("not_published", `The newest publication is ${newest}.`);
       const { bytes: body, sha256 } = log.get(Number(name));
       const content = { "content-type": JSON_TYPE };
       // Without a date: nobody knows when an entry arrived here.
