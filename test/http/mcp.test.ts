@@ -76,6 +76,7 @@ describe.each(Object.keys(KEYS))("caller: %s", (caller) => {
   test.each([
     ["get_prices", { ids: ["dram-0", "dram-1"] }, "/prices?ids=dram-0%2Cdram-1"],
     ["get_prices", { segment: "dram" }, "/prices?segment=dram"],
+    ["get_prices", { segment: "DRAM" }, "/prices?segment=DRAM"],
     ["get_prices", { ids: ["dram-0"], publication: 1 }, "/prices?ids=dram-0&publication=1"],
     ["get_prices", { ids: ["nope"] }, "/prices?ids=nope"],
     ["get_history", { id: "dram-0" }, "/prices/dram-0?last=30"],
@@ -87,6 +88,8 @@ describe.each(Object.keys(KEYS))("caller: %s", (caller) => {
     ["get_history", { id: "no such" }, "/prices/no%20such?last=30"],
     ["get_index", { contributions: true }, "/indices/composite?last=30"],
     ["get_index", { id: "dram", contributions: true, last: 1 }, "/indices/dram?last=1"],
+    ["get_index", { id: "Dram", contributions: true, last: 1 }, "/indices/Dram?last=1"],
+    ["get_index", { id: "drma" }, "/indices/drma?last=30"],
     ["price_basket", { ids: ["dram-0", "dram-1"] }, "/index?ids=dram-0%2Cdram-1"],
     [
       "price_basket",

@@ -205,6 +205,8 @@ describe("/prices/{id} of a former id", () => {
         const { isRefused, address, body } = await ask("/prices/keyed", { last: 2 });
         expect([isRefused, address]).toEqual([false, `${url}${NEW}?last=2`]);
         expect(JSON.parse(body)).toMatchObject({ id: "renamed" });
+        const then = await ask("/prices/renamed", { publication: 1 });
+        expect([then.isRefused, JSON.parse(then.body).id]).toEqual([false, "keyed"]);
       }
     } finally {
       await prefixed.close();
