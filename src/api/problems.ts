@@ -40,7 +40,7 @@ export const PROBLEMS = {
     status: 401,
     title: "Invalid key",
     meaning:
-      "The key sent is unknown, empty, revoked or rotated out, Authorization was sent twice, or the key was sent in a field that is not read.",
+      "The key sent is unknown, empty, revoked or rotated out, Authorization was sent twice, or the key was sent in a field or a cookie that is not read; detail names it.",
     remedy:
       "Send a valid key as Authorization: Bearer KEY or x-api-key: KEY, or none at all for the free slice.",
   },

@@ -118,6 +118,8 @@ const FIELDS: Readonly<Record<string, readonly (readonly [start: string, end: st
     ["Bearer ", "x"],
     ["Basic ", "x"],
     ["Other cbk", "x"],
+    ["", " cbk_"],
+    ["Other ", ",a=cbk_"],
   ],
   "x-api-key": [
     ["", ""],
@@ -126,6 +128,8 @@ const FIELDS: Readonly<Record<string, readonly (readonly [start: string, end: st
   cookie: [
     ["", ""],
     ["a=cbk", "x"],
+    ["", ";a=cbk_"],
+    ["a=", " cbk_"],
   ],
   "x-forwarded-for": [
     ["", ""],
@@ -145,11 +149,15 @@ const FIELDS: Readonly<Record<string, readonly (readonly [start: string, end: st
   "if-modified-since": [
     ["", ""],
     ["Wed, 21 Oct 2015 07:28:00 GMT", "x"],
+    ["Wednesday, 21-Oct-15 07:28:00 ", "GMT"],
+    ["Wed Oct 21 07:28:00 ", "2015"],
     ["(", "x"],
   ],
   "if-unmodified-since": [
     ["", ""],
     ["Wed, 21 Oct 2015 07:28:00 GMT", "x"],
+    ["Wednesday, 21-Oct-15 07:28:00 ", "GMT"],
+    ["Wed Oct 21 07:28:00 ", "2015"],
     ["(", "x"],
   ],
   range: [
@@ -164,6 +172,7 @@ const FIELDS: Readonly<Record<string, readonly (readonly [start: string, end: st
   "x-other": [
     ["", ""],
     ["Bearer ", "x"],
+    ["", " cbk_"],
   ],
 };
 

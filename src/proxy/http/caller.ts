@@ -4,6 +4,7 @@ import type { Gatekeeper } from "../../state/gatekeeper.ts";
 import { KEY_PREFIX, LINK_PREFIX } from "../../state/api-keys.ts";
 import type { KeyVerdict } from "../../state/verdicts.ts";
 import { cut } from "../../lib/text.ts";
+import { shownText } from "../../api/query.ts";
 import { KEYLESS } from "../../market/tier.ts";
 import type { Reader } from "../answers/answer.ts";
 import { clientAddress, type AddressGroup } from "./client-address.ts";
@@ -51,35 +52,60 @@ function readKey(request: IncomingMessage): string | null {
 }
 
 /**
- * The field that holds a key where none is read, if no other key is sent; else undefined. Its value, or a
- * cookie's, begins with a key, perhaps after a scheme. Such a caller also tried to send a key.
+ * Where the request holds a key that is not read, if it sends no other key: `field x-key`, `cookie key`; else
+ * undefined. The value of the field, or of the cookie, begins with a key, perhaps after a scheme. Such a caller also
+ * tried to send a key. Programs add Basic by themselves, so that without a key in it nobody has tried.
  */
 export function misplacedIn(request: IncomingMessage): string | undefined {
-  if (readKey(request)) return undefined;
+  const read = readKey(request) ?? "";
+  if (read.startsWith(KEY_PREFIX)) return undefined;
+  if (read !== "" && !isBasic(request.headers.authorization)) return undefined;
   const { rawHeaders } = request;
   for (let at = 1; at < rawHeaders.length; at += 2) {
     const value = rawHeaders[at] as string;
     if (!value.includes(KEY_PREFIX)) continue;
     const name = (rawHeaders[at - 1] as string).toLowerCase();
-    const pairs = name === "cookie" || name === "authorization" ? valuesOfPairs(value) : [];
-    if ([value, ...pairs].some(beginsWithKey)) return cut(name, NAME_CHARACTERS);
+    if (beginsWithKey(value)) return `field ${shownName(name)}`;
+    if (name === "cookie") {
+      const cookie = pairsIn(value, ";").find(holdsKey);
+      if (cookie !== undefined) return `cookie ${shownName(cookie.name)}`.trim();
+    }
+    if (name === "authorization" && pairsIn(value, /[;,:]/).some(holdsKey)) return `field ${name}`;
   }
   return undefined;
 }
 
+const isBasic = (authorization = ""): boolean => credentialsIn(authorization)[0] === "basic";
+
 const NAME_CHARACTERS = 60;
+const shownName = (name: string): string => shownText(cut(name, NAME_CHARACTERS));
 
-const beginsWithKey = (value: string): boolean =>
-  value.startsWith(KEY_PREFIX) || credentialsIn(value)[1].startsWith(KEY_PREFIX);
+/** Whether a key, which may be quoted, is the beginning of the value or what follows its scheme. */
+function beginsWithKey(value: string): boolean {
+  const [scheme, rest] = credentialsIn(value);
+  return isKey(value) || (TOKEN.test(scheme) && isKey(rest));
+}
 
-/** The values of the first pairs of a list, which may be quoted: of cookies, or of a scheme's parameters. */
-const valuesOfPairs = (list: string): string[] =>
-  list.split(/[;,:]/, PAIRS_MAX).map((pair) =>
-    pair
-      .slice(pair.indexOf("=") + 1)
-      .trim()
-      .replace(/^"/, ""),
-  );
+const isKey = (text: string): boolean =>
+  text.startsWith(KEY_PREFIX) || text.startsWith(`"${KEY_PREFIX}`);
+
+/** The form of a scheme (RFC 9110, 5.6.2). */
+const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
+
+interface Pair {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** The first pairs of a list: cookies, or the parameters of a scheme. One without a name is a value. */
+const pairsIn = (list: string, separator: string | RegExp): Pair[] =>
+  list.split(separator, PAIRS_MAX).map((pair) => {
+    const equals = pair.indexOf("=");
+    const name = pair.slice(0, Math.max(0, equals));
+    return { name: name.trim(), value: pair.slice(equals + 1).trim() };
+  });
+
+const holdsKey = ({ value }: Pair): boolean => beginsWithKey(value);
 
 const PAIRS_MAX = 32;
 

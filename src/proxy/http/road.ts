@@ -281,8 +281,8 @@ const REFUSALS = {
 function refused({ refusal }: Caller, { request }: Exchange): Denial {
   if (refusal === null) throw new Error("A caller without a refusal is admitted");
   const retry = refusal === "state_unavailable" ? { retryAfterMs: STATE_RETRY_MS } : {};
-  const field = refusal === "invalid_key" ? misplacedIn(request) : undefined;
-  if (field === undefined) return deny(refusal, REFUSALS[refusal], retry);
-  const detail = `The field ${field} holds a key, and keys are not read there: send Authorization: Bearer KEY, or x-api-key: KEY.`;
+  const place = refusal === "invalid_key" ? misplacedIn(request) : undefined;
+  if (place === undefined) return deny(refusal, REFUSALS[refusal], retry);
+  const detail = `The ${place} holds a key, and keys are not read there: send Authorization: Bearer KEY, or x-api-key: KEY.`;
   return deny(refusal, detail);
 }
