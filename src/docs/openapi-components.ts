@@ -66,6 +66,10 @@ export const HEADERS = {
     "sha-256 of the whole body without content coding, of a part's file, too; not on a 304.",
     "string",
   ),
+  "content-disposition": header(
+    "The name to save it under: session, tier and file; that of a selection ends with -selection.",
+    "string",
+  ),
   "accept-ranges": header("bytes: a GET with Range gets a part. none: the whole file.", "string"),
   "content-range": header("The part and the size of the uncoded file: bytes 0-99/4096.", "string"),
 } as const;

@@ -123,8 +123,9 @@ function responses(route: Route): Json {
   const data = isData(route) ? route : null;
   const stamp = data === null ? [] : stampOf(data);
   const hasParts = data?.download === "parts";
-  const ranges: readonly HeaderName[] = data?.download === undefined ? [] : ["accept-ranges"];
-  const headers = [...stamp, ...fields, ...ranges];
+  const ofDownload: readonly HeaderName[] =
+    data?.download === undefined ? [] : ["content-disposition", "accept-ranges"];
+  const headers = [...stamp, ...fields, ...ofDownload];
   const counted = data === null ? "Not counted" : "Counted only where it answers If-None-Match: *";
   return {
     200: {

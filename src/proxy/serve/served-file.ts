@@ -221,15 +221,17 @@ export class PreparedFile {
 
   /** Forms of lines of the file; `name` tells them from other lines. `gzip` null: not coded. */
   selection(overdue: number, name: string, plain: Buffer, gzip: Buffer | null): Forms {
-    const { "accept-ranges": _, ...content } = this.#content();
+    const { "accept-ranges": _, ...content } = this.#content("-selection");
     const size = { bytes: plain.length, sha256: sha256Hex(plain) };
     return this.#formsOf(overdue, name, { plain, gzip, ...size }, content);
   }
 
-  #content(): HeaderFields {
+  /** The fields that describe the file, or what is made of it: `what` stands before the extension of its name. */
+  #content(what = ""): HeaderFields {
     const { entry, nameEnd, tier, position } = this.#file;
     if (nameEnd === null) return { "content-type": entry.media_type };
-    const name = `chipboard-${sessionKey(position.session)}-${tier}${nameEnd}`;
+    const end = nameEnd.replace(".", `${what}.`);
+    const name = `chipboard-${sessionKey(position.session)}-${tier}${end}`;
     return {
       "content-type": entry.media_type,
       "content-disposition": `attachment; filename="${name}"`,
