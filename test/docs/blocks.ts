@@ -5,7 +5,8 @@ export interface Block {
   readonly language: string;
   /**
    * Who runs the commands: empty: somebody in a checkout (`story.test.ts`); `root`: root on a machine
-   * (`test/deploy/one-machine.test.ts`); `docker`: nobody here.
+   * (`test/deploy/one-machine.test.ts`); `docker`: nobody here; `python`: somebody
+   * who has the Python client (`test/process/package.test.ts` installs and runs it).
    */
   readonly by: string;
   readonly text: string;

@@ -58,4 +58,5 @@ export const FOLLOWED = [
   // test/guide follows these.
   "src/docs/guide-text.md",
   "src/docs/methodology-text.md",
+  "src/docs/alerts-text.md",
 ];
