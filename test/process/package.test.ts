@@ -69,8 +69,8 @@ const release = (name: string): Promise<unknown> => {
 const chipboard = (line: string): Promise<string> =>
   outputOf(line.split(" "), { cwd: folder, script: bin });
 
-/** The texts of src/docs are in the package as documents. */
-const isPacked = (page: string): boolean => !/^(?:src|\.github)\//.test(page);
+/** The texts of src/docs are in the package as documents; the Python client has a package of its own. */
+const isPacked = (page: string): boolean => !/^(?:src|clients|\.github)\//.test(page);
 
 test("has the compiled files and the documentation, and no sources or tests", () => {
   expect(files).toEqual(expect.arrayContaining([...PAGES, ...MADE].filter(isPacked)));
@@ -138,7 +138,7 @@ test("has the compiled files and the documentation, and no sources or tests", ()
 
 test("checksums of it and of its SBOM, and the same bytes when it is made again", async () => {
   const released = join(folder, "released");
-  const names = [SBOM, ARCHIVE, PYTHON_SOURCES, WHEEL];
+  const names = [SBOM, ARCHIVE, WHEEL, PYTHON_SOURCES];
   expect(readdirSync(released).toSorted()).toEqual(["SHA256SUMS", ...names].toSorted());
   const { stdout } = await run("sha256sum", ["-c", "SHA256SUMS"], { cwd: released });
   expect(stdout).toBe(names.map((name) => `${name}: OK\n`).join(""));
@@ -194,6 +194,8 @@ test("prints its version, publishes and serves", async () => {
 
 test("the Python client, in an empty environment, from wheel and sources", async () => {
   await chipboard("publish --catalog c.csv --quotes q.csv --store watched");
+  await chipboard("accounts add watcher --tier pro");
+  const [key = ""] = (await chipboard("keys create watcher")).split("\n");
   const serving = await serve(["--store", "watched", "--state", "state"], {
     cwd: folder,
     script: bin,
@@ -210,7 +212,7 @@ test("the Python client, in an empty environment, from wheel and sources", async
       const python = join(env, "bin/python");
       const pip = ["-m", "pip", "install", "-q", "--no-index", "--no-deps", "--no-build-isolation"];
       await run(python, [...pip, join(folder, "released", name)]);
-      const alone = { cwd: env, env: { CHIPBOARD_URL: serving.url, PATH: "" } };
+      const alone = { cwd: env, env: { CHIPBOARD_URL: serving.url, CHIPBOARD_KEY: key, PATH: "" } };
       const version = await run(python, ["-m", "chipboard_client", "--version"], alone);
       expect(version.stdout).toBe(`${PYTHON_VERSION}\n`);
       const watch = ["watch", "../rules.json", "--once", "--state", "alerts.json"];
