@@ -58,7 +58,7 @@ export const COMMANDS: readonly {
   },
   {
     name: "accounts",
-    description: "add, list, change and remove accounts",
+    description: "add, list, change and remove accounts; show their log",
     load: async () => (await import("./commands/accounts-command.ts")).accountsCommand(),
   },
   {
@@ -73,7 +73,7 @@ export const COMMANDS: readonly {
   },
   {
     name: "usage",
-    description: "show how many calls accounts have made, per key or per month",
+    description: "show calls per account, by key, by month or by day",
     load: async () => (await import("./commands/usage-command.ts")).usageCommand(),
   },
   {

@@ -1,4 +1,4 @@
-/** `usage`: shows calls per account, by key or by month. */
+/** `usage`: shows calls per account, by key, by month or by day. */
 import { Command } from "commander";
 import { setting } from "../lib/config.ts";
 import { printJson, printLine, printRecords, type Fields } from "../lib/terminal.ts";
@@ -7,7 +7,7 @@ import { csvOption, onRegistry, printCsv, withStateHelp } from "./state-options.
 import type { StateOptions } from "./state-options.ts";
 
 interface UsageOptions extends StateOptions {
-  readonly per?: "key" | "month";
+  readonly per?: "key" | "month" | "day";
   readonly month?: string;
   readonly csv?: true;
 }
@@ -16,13 +16,19 @@ export function usageCommand(): Command {
   return withStateHelp(
     new Command("usage")
       .argument("[account]", "one account; default: all")
-      .addOption(setting("--per <what>", "a line per key, or per month").choices(["key", "month"]))
+      .addOption(
+        setting(
+          "--per <what>",
+          "a line per key, per month, or per day UTC of the last 62 days",
+        ).choices(["key", "month", "day"]),
+      )
       .addOption(setting("--month <month>", "another month than this one, such as 2026-11"))
       .addOption(csvOption()),
-    "\nThe state keeps a month's counts of accounts and keys for 400 days after its end. --per, --month\nand --csv also tell removed accounts. A tier is the present one, or the last.\n",
+    "\nThe state keeps a month's counts of accounts and keys for 400 days after its end, and a day's for 62.\n--per, --month and --csv also tell removed accounts. A tier is the present one, or the last. A month or\nday without calls has no line, except the last.\n",
     "usage",
     "usage acme --per key",
     "usage --per month",
+    "usage acme --per day --month 2026-11",
     "usage --month 2026-11 --csv",
   ).action(usage);
 }
@@ -36,7 +42,7 @@ async function usage(account: string | undefined, options: UsageOptions): Promis
   if (csv) {
     const ofKey = per === "key" ? "key_id,label," : "";
     const rows = views.map((view) => ({ ...view, calls: view["used"] ?? null }));
-    return printCsv(`month,account_id,account,tier,${ofKey}calls`, rows);
+    return printCsv(`${per === "day" ? per : "month"},account_id,account,tier,${ofKey}calls`, rows);
   }
   if (json) return printJson(account !== undefined && isPlain ? views[0] : views);
   if (views.length === 0) {

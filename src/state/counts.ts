@@ -11,7 +11,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { cacheOf } from "../lib/caches.ts";
 import { DAY_MS } from "../lib/clock.ts";
 import type { CountName, CountReply, CountRequest, StateDriver, Subject } from "./driver.ts";
-import { forgetAtMs, monthOf } from "./month.ts";
+import { dayCount, dayOf, forgetAtMs, monthOf } from "./month.ts";
 import type { Reachability } from "./verdicts.ts";
 
 const REMEMBERED_COUNTS = 200_000;
@@ -44,7 +44,7 @@ interface Count extends CountName {
 
 /** Calls of one caller under one limit. The state decides on them together. */
 interface Item {
-  /** The count that decides, then that of the key, if the calls came with one. */
+  /** See #countsOf. */
   readonly counts: readonly [Count, ...Count[]];
   readonly limit: number | null;
   readonly takers: ((result: TakeResult) => void)[];
@@ -88,8 +88,8 @@ export class Counts {
   /**
    * Counts one call in the calendar month UTC of `atMs` if fewer than `limit` are counted (null:
    * no limit). Exactly `limit` calls succeed, however many processes ask at once. A granted call is
-   * in the state, and counted for the key that it came with (null: none) in the same step; while the
-   * state does not answer, it is in memory and is written when the state is back.
+   * in the state, and counted for the account's day and for the key that it came with (null: none) in the same
+   * step; while the state does not answer, it is in memory and is written when the state is back.
    */
   take(
     subject: Subject,
@@ -98,7 +98,7 @@ export class Counts {
     keyId: string | null = null,
   ): TakeResult | Promise<TakeResult> {
     // A key has one account. Most calls join others of their key, whose counts are found once.
-    const id = `${monthOf(atMs)} ${keyId ?? subject} ${limit}`;
+    const id = `${dayOf(atMs)} ${keyId ?? subject} ${limit}`;
     let item = this.#waiting.get(id);
     if (item === undefined) {
       item = itemOf(this.#countsOf(subject, atMs, keyId), limit);
@@ -288,10 +288,13 @@ export class Counts {
     this.#unwritten.set(count.id, count);
   }
 
-  /** The count that decides on a call, then that of the key, if it comes with one. */
+  /** The count that decides on a call, then those of an account's day, and of the key that it comes with. */
   #countsOf(subject: Subject, atMs: number, keyId: string | null): Item["counts"] {
-    const ofKey = keyId === null ? [] : [this.#count(`key:${keyId}`, atMs)];
-    return [this.#count(subject, atMs), ...ofKey];
+    const [kind, id = ""] = subject.split(":");
+    const ofDay = kind === "account" ? [dayCount(id, dayOf(atMs)).subject] : [];
+    const ofKey = keyId === null ? [] : [`key:${keyId}` as const];
+    const others = [...ofDay, ...ofKey].map((other) => this.#count(other, atMs));
+    return [this.#count(subject, atMs), ...others];
   }
 
   #count(subject: Subject, atMs: number): Count {

@@ -28,10 +28,11 @@ export type Item<J extends string | null> = readonly [name: string, json: J];
 
 /**
  * What calls are counted for: an account by its id (all its keys together), the keyed hash of a client
- * address, or a key by its KEYID. The first two have a limit; the calls of a key are those of its account,
- * too. `key:KEYID:day` counts none: it is the latest day of the month on which the key was used.
+ * address, an account on one day of the month (`day:27:ID`), or a key by its KEYID. The first two have a limit;
+ * the calls of a day and of a key are also those of the account. `key:KEYID:day` counts none: it is the latest
+ * day of the month on which the key was used.
  */
-export type Subject = `account:${string}` | `address:${string}` | `key:${string}`;
+export type Subject = `account:${string}` | `address:${string}` | `day:${string}` | `key:${string}`;
 
 export interface CountName {
   readonly subject: Subject;

@@ -1,11 +1,16 @@
-/** Calls are counted by calendar month UTC (`2026-11`). When a month ends, and how long it is kept. */
+/**
+ * Calls are counted by calendar month UTC (`2026-11`), and those of accounts also by day (`2026-11-27`). When a
+ * month ends, and how long counts are kept.
+ */
 import { DAY_MS, HOUR_MS } from "../lib/clock.ts";
-import type { Subject } from "./driver.ts";
+import type { CountName, Subject } from "./driver.ts";
 
 /** How long counts of addresses outlive their month: an hour, for clocks that differ. */
-export const ADDRESS_RETENTION_MS = HOUR_MS;
+const ADDRESS_RETENTION_MS = HOUR_MS;
 /** The same for accounts and keys. */
-export const ACCOUNT_RETENTION_MS = 400 * DAY_MS;
+const ACCOUNT_RETENTION_MS = 400 * DAY_MS;
+/** How long an account's count of a day outlives the day: so the month before this one is always whole. */
+const DAY_RETENTION_MS = 62 * DAY_MS;
 
 let lastMonth = { startMs: 0, endMs: 0, text: "" };
 
@@ -17,6 +22,22 @@ export function monthOf(atMs: number): string {
   }
   return lastMonth.text;
 }
+
+let lastDay = { startMs: 0, text: "1970-01-01" };
+
+/** The day that the instant `atMs` falls into. */
+export function dayOf(atMs: number): string {
+  const startMs = Math.floor(atMs / DAY_MS) * DAY_MS;
+  if (startMs !== lastDay.startMs)
+    lastDay = { startMs, text: new Date(startMs).toISOString().slice(0, 10) };
+  return lastDay.text;
+}
+
+/** The count of an account on a day: within its month, beside the account's. */
+export const dayCount = (accountId: string, day: string): CountName => ({
+  subject: `day:${day.slice(8)}:${accountId}`,
+  month: day.slice(0, 7),
+});
 
 /** The first instant of the following month, at which a month's quota resets. */
 export const monthEndMs = (month: string): number =>
@@ -34,7 +55,31 @@ export function monthsWithCounts(nowMs: number): string[] {
   return [...months, month];
 }
 
+/** The days that `usage --per day` shows at `nowMs`, oldest first. The state keeps their counts. */
+export const daysWithCounts = (nowMs: number): string[] =>
+  Array.from({ length: DAY_RETENTION_MS / DAY_MS }, (_, at) =>
+    dayOf(nowMs - at * DAY_MS),
+  ).reverse();
+
 /** The instant from which the count of `subject` in `month` may be deleted. */
-export const forgetAtMs = (subject: Subject, month: string): number =>
-  monthEndMs(month) +
-  (subject.startsWith("address:") ? ADDRESS_RETENTION_MS : ACCOUNT_RETENTION_MS);
+export function forgetAtMs(subject: Subject, month: string): number {
+  if (subject.startsWith("address:")) return monthEndMs(month) + ADDRESS_RETENTION_MS;
+  if (!subject.startsWith("day:")) return monthEndMs(month) + ACCOUNT_RETENTION_MS;
+  const [, day = ""] = subject.split(":");
+  return Date.parse(`${month}-${day}`) + DAY_MS + DAY_RETENTION_MS;
+}
+
+/**
+ * The subjects whose counts may be deleted at `nowMs`, by month: from one on, up to before another. Ranges, because
+ * a state has many more counts than old ones. Those of months before `monthsWithCounts` may go as well.
+ */
+export function rangesToForget(nowMs: number) {
+  const address = monthOf(nowMs - ADDRESS_RETENTION_MS);
+  const day = dayOf(nowMs - DAY_RETENTION_MS);
+  const { subject, month: last } = dayCount("", day);
+  return monthsWithCounts(nowMs).flatMap((month) => [
+    ...(month < address ? [{ month, from: "address:", before: "address;" }] : []),
+    ...(month < last ? [{ month, from: "day:", before: "day;" }] : []),
+    ...(month === last ? [{ month, from: "day:", before: subject }] : []),
+  ]);
+}

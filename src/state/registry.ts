@@ -39,7 +39,7 @@ import {
   quoted,
   requireKeyId,
 } from "./api-keys.ts";
-import { forgetAtMs, monthOf, monthsWithCounts } from "./month.ts";
+import { daysWithCounts, forgetAtMs, monthOf, monthsWithCounts } from "./month.ts";
 import {
   accountView,
   callsOf,
@@ -225,18 +225,25 @@ export class Registry {
     return usageOf(this.#state, await this.#named(accountName), this.#clock.now());
   }
 
-  /** Calls in one month, per key in it, or per month (see callsOf), also of removed accounts of the name. */
-  async calls(name?: string, per?: "key" | "month", month?: string) {
+  /**
+   * Calls in this month or another one, per key in it, or per month or day (see callsOf), also of removed
+   * accounts of the name.
+   */
+  async calls(name?: string, per?: "key" | "month" | "day", month?: string) {
     const nowMs = this.#clock.now();
-    const kept = monthsWithCounts(nowMs);
-    const wanted = month ?? monthOf(nowMs);
-    if (!kept.includes(wanted))
-      throw new InputError(`Month ${quoted(wanted)}: expected one of ${kept[0]} to ${kept.at(-1)}`);
+    const unit = per === "day" ? "day" : "month";
+    const kept = unit === "day" ? daysWithCounts(nowMs) : monthsWithCounts(nowMs);
+    const months = kept.map((period) => period.slice(0, "2026-11".length));
+    if (month !== undefined && !months.includes(month))
+      throw new InputError(
+        `Month ${quoted(month)}: expected one of ${months[0]} to ${months.at(-1)}`,
+      );
     const all = await everAdded(this.#storage);
     const asked = name === undefined ? all : all.filter((account) => account.name === name);
     if (name !== undefined && asked.length === 0) await this.#account(name);
-    const months = per === "month" && month === undefined ? kept : [wanted];
-    return callsOf(this.#state, asked, months, per === "key", nowMs);
+    const wanted = month ?? (per === unit ? "" : monthOf(nowMs));
+    const each = kept.filter((period) => period.startsWith(wanted));
+    return callsOf(this.#state, asked, { unit, each }, per === "key", nowMs);
   }
 
   async #named(name?: string): Promise<AccountRecord[]> {

@@ -10,8 +10,8 @@ import {
   type AccountRecord,
   type KeyRecord,
 } from "./accounts.ts";
-import type { StateDriver } from "./driver.ts";
-import { callsLeft, monthEndMs, monthOf, monthsWithCounts } from "./month.ts";
+import type { CountName, StateDriver } from "./driver.ts";
+import { callsLeft, dayCount, monthEndMs, monthOf, monthsWithCounts } from "./month.ts";
 
 /** An account. From the instant `lapses_at` of its trial on, its calls are refused. */
 export function accountView(account: AccountRecord, nowMs: number) {
@@ -65,14 +65,20 @@ export async function usageOf(
   });
 }
 
+/** What calls are told by: months (`2026-11`) or days (`2026-11-27`), oldest first. */
+export interface Periods {
+  readonly unit: "month" | "day";
+  readonly each: readonly string[];
+}
+
 /**
- * The calls of each account in each month: the months with calls, and the last one if the account existed
- * then. `byKey`: those of its keys, and last, without a key, those of keys that were removed with it.
+ * The calls of each account in each period: the periods with calls, and the last one if the account existed
+ * then. `byKey`: in each month those of its keys, and last, without a key, those of keys that were removed with it.
  */
 export async function callsOf(
   state: StateDriver,
   accounts: readonly AccountRecord[],
-  months: readonly string[],
+  { unit, each }: Periods,
   byKey: boolean,
   nowMs: number,
 ) {
@@ -80,16 +86,24 @@ export async function callsOf(
   for (const account of accounts) {
     const { id: account_id, name, tier, created_at, removed_at } = account;
     const keys = byKey ? await keysOf(state.storage, [account]) : [];
-    for (const month of months) {
-      const names = keys.map(({ key_id }) => ({ subject: `key:${key_id}` as const, month }));
-      const subject = `account:${account_id}` as const;
-      const [used = 0, ...counts] = await state.used([{ subject, month }, ...names]);
-      const existed = created_at.slice(0, month.length) <= month && month <= (removed_at ?? month);
-      if (used === 0 && !(existed && month === months.at(-1))) continue;
-      const row = { month, account_id, account: name, tier };
-      for (const [at, key] of keys.entries()) {
+    const names = each.flatMap((period): CountName[] => [
+      unit === "day"
+        ? dayCount(account_id, period)
+        : { subject: `account:${account_id}`, month: period },
+      ...keys.map(({ key_id }) => ({ subject: `key:${key_id}` as const, month: period })),
+    ]);
+    const all = await state.used(names);
+    for (const [at, period] of each.entries()) {
+      const start = at * (1 + keys.length);
+      const [used = 0, ...counts] = all.slice(start, start + 1 + keys.length);
+      const existed =
+        created_at.slice(0, period.length) <= period && period <= (removed_at ?? period);
+      if (used === 0 && !(existed && period === each.at(-1))) continue;
+      const when = unit === "day" ? { day: period } : { month: period };
+      const row = { ...when, account_id, account: name, tier };
+      for (const [index, key] of keys.entries()) {
         const { key_id, label, status } = keyView(key, nowMs);
-        rows.push({ ...row, key_id, label, status, used: counts[at] ?? 0 });
+        rows.push({ ...row, key_id, label, status, used: counts[index] ?? 0 });
       }
       const others = counts.reduce((rest, count) => rest - count, used);
       const ofNone = byKey ? { key_id: null, label: null, status: null } : {};

@@ -50,7 +50,8 @@ export function stateGivenBackContract(name: string, create: () => Promise<State
       counts.giveBack("account:acme", START, "cbk_acme0001");
       counts.giveBack("account:acme", START);
       await counts.flush();
-      expect(await stored("account:acme", "key:cbk_acme0001")).toEqual([1, 2]);
+      const subjects = ["account:acme", "day:21:acme", "key:cbk_acme0001"] as const;
+      expect(await stored(...subjects)).toEqual([1, 1, 2]);
       expect(await counts.used("account:acme", START)).toBe(1);
       expect(counts.hasUnwritten).toBe(false);
     });
@@ -80,7 +81,7 @@ export function stateGivenBackContract(name: string, create: () => Promise<State
       await counts.flush();
       expect(await counts.used("account:acme", end - 1)).toBe(1);
       expect(await counts.used("account:acme", end)).toBe(1);
-      expect(await stored("account:acme")).toEqual([1]);
+      expect(await stored("account:acme", "day:30:acme")).toEqual([1, 1]);
     });
 
     test("calls are given back while the state does not answer, and it gets the lower count", async () => {
@@ -106,7 +107,8 @@ export function stateGivenBackContract(name: string, create: () => Promise<State
       await counts.flush();
       expect(await counts.used("account:acme", START)).toBe(1);
       await use.stop(gatekeeper);
-      expect(await stored("account:acme", "key:cbk_acme0001")).toEqual([1, 1]);
+      const subjects = ["account:acme", "day:21:acme", "key:cbk_acme0001"] as const;
+      expect(await stored(...subjects)).toEqual([1, 1, 1]);
     });
 
     test.each([1, 3])(
@@ -168,18 +170,21 @@ async function takeAndGiveBack(
   await Promise.all(running);
   while (await take(0, 0));
   for (const { counts } of serving) await counts.flush();
-  const [ofAccount = NaN, ...ofKeys] = await stored(
+  const [ofAccount = NaN, ofDay = NaN, ...ofKeys] = await stored(
     subject,
+    `day:21:${run}`,
     ...keyIds.map((id) => `key:${id}` as const),
   );
   if (serving.length === 1) {
-    expect([ofAccount, ...ofKeys]).toEqual([limit, ...inUse]);
+    expect([ofAccount, ofDay, ...ofKeys]).toEqual([limit, limit, ...inUse]);
     expect(total()).toBe(limit);
     return;
   }
   // Never fewer than are in use, and not more than were ever granted.
-  expect(ofAccount).toBeGreaterThanOrEqual(total());
-  expect(ofAccount).toBeLessThanOrEqual(total() + givenBack);
+  for (const calls of [ofAccount, ofDay]) {
+    expect(calls).toBeGreaterThanOrEqual(total());
+    expect(calls).toBeLessThanOrEqual(total() + givenBack);
+  }
   for (const [key, calls] of inUse.entries()) {
     expect(ofKeys[key]).toBeGreaterThanOrEqual(calls);
     expect(ofKeys[key]).toBeLessThanOrEqual(calls + givenBack);

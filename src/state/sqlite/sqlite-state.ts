@@ -22,7 +22,7 @@ import type {
   StatePurpose,
   StoredCount,
 } from "../driver.ts";
-import { ACCOUNT_RETENTION_MS, ADDRESS_RETENTION_MS, monthEndMs, monthOf } from "../month.ts";
+import { monthEndMs, monthOf, monthsWithCounts, rangesToForget } from "../month.ts";
 import {
   createStateFile,
   fileIdOf,
@@ -155,17 +155,17 @@ class SqliteState implements StateDriver {
     const endMs = typeof counted === "string" ? monthEndMs(counted) : nowMs;
     // A clock that is more than a month ahead of the counts is wrong, and must not delete current ones.
     const believedMs = monthOf(nowMs) > monthOf(endMs) ? endMs - 1 : nowMs;
-    const address = monthOf(believedMs - ADDRESS_RETENTION_MS);
-    const account = monthOf(believedMs - ACCOUNT_RETENTION_MS);
-    const limit = FORGOTTEN_AT_ONCE;
-    const { changes } = await whenNotBusy(() =>
-      this.#prepare(
-        `DELETE FROM calls WHERE (month, subject) IN (
-           SELECT month, subject FROM calls
-           WHERE month < $account OR (month < $address AND subject GLOB 'address:*') LIMIT $limit)`,
-      ).run({ address, account, limit }),
-    );
-    return Number(changes) === limit;
+    const old = this.#prepare(`DELETE FROM calls WHERE (month, subject) IN (
+      SELECT month, subject FROM calls WHERE month < ? LIMIT ?)`);
+    const ofMonth = this.#prepare(`DELETE FROM calls WHERE (month, subject) IN (
+      SELECT month, subject FROM calls WHERE month = ? AND subject >= ? AND subject < ? LIMIT ?)`);
+    return whenNotBusy(() => {
+      const [oldest = ""] = monthsWithCounts(believedMs);
+      let left = FORGOTTEN_AT_ONCE - Number(old.run(oldest, FORGOTTEN_AT_ONCE).changes);
+      for (const { month, from, before } of rangesToForget(believedMs))
+        left -= Number(ofMonth.run(month, from, before, left).changes);
+      return left === 0;
+    });
   }
 
   readAll(): Promise<StateContent> {
