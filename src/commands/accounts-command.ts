@@ -1,4 +1,4 @@
-/** `accounts`: adds, imports, lists, shows, changes and removes accounts. */
+/** `accounts`: adds, imports, lists, shows, changes and removes accounts, and shows their log. */
 import { Argument, Command, type Option } from "commander";
 import type { AccountView } from "../state/views.ts";
 import { onceOption, setting } from "../lib/config.ts";
@@ -6,9 +6,10 @@ import { InputError } from "../lib/errors.ts";
 import { printFacts, printJson, printLine, printTable } from "../lib/terminal.ts";
 import { counted, redactedUrl } from "../lib/text.ts";
 import { KEY_TIER_NAMES, type KeyTierName } from "../market/tier.ts";
+import { accountsLogCommand, inWords } from "./accounts-log-command.ts";
 import { examples } from "./every-command.ts";
 import { noteText, wholeNumber } from "./option-values.ts";
-import { csvOption, onRegistry, printCsv, withStateHelp } from "./state-options.ts";
+import { byOption, csvOption, onRegistry, printCsv, withStateHelp } from "./state-options.ts";
 import { withStateOptions, type StateOptions } from "./state-options.ts";
 
 interface AddOptions extends StateOptions {
@@ -25,10 +26,19 @@ interface SetOptions extends StateOptions {
   readonly note?: string;
 }
 
+interface ImportOptions extends StateOptions {
+  readonly update?: true;
+}
+
+const IMPORT_HELP = `
+With --update an empty cell means none, and a column that the file lacks stays as it is. A trial of as many days
+as before goes on; another tier ends one if the file has no trial_days. Accounts that are not in the file stay.
+`;
+
 export function accountsCommand(): Command {
   const accounts = new Command("accounts").addHelpText(
     "after",
-    examples("accounts add acme --tier starter", "accounts ls"),
+    examples("accounts add acme --tier starter", "accounts ls", "accounts log acme"),
   );
   withStateOptions(
     accounts
@@ -37,15 +47,25 @@ export function accountsCommand(): Command {
       .addArgument(nameArgument())
       .addOption(tierOption().makeOptionMandatory())
       .addOption(trialDaysOption())
-      .addOption(noteOption()),
+      .addOption(noteOption())
+      .addOption(byOption()),
     "accounts add acme --tier starter --trial-days 14",
   ).action(add);
-  withStateOptions(
+  withStateHelp(
     accounts
       .command("import")
       .description("add the accounts of a file, all or none")
-      .argument("<file>", "CSV with name, tier, trial_days, note; the last two may be empty"),
+      .argument("<file>", "CSV with name, tier, trial_days, note; the last two may be empty")
+      .addOption(
+        onceOption(
+          "--update",
+          "also change accounts that exist to the tier, trial and note of their row; never remove one",
+        ),
+      )
+      .addOption(byOption()),
+    IMPORT_HELP,
     "accounts import customers.csv",
+    "accounts import customers.csv --update",
   ).action(addAll);
   withStateOptions(
     accounts.command("ls").description("list the accounts").addOption(csvOption()),
@@ -70,7 +90,8 @@ export function accountsCommand(): Command {
       .addOption(trialDaysOption())
       .addOption(noteOption())
       .addOption(onceOption("--suspend", "refuse all keys of the account").conflicts("resume"))
-      .addOption(onceOption("--resume", "accept the account's keys again")),
+      .addOption(onceOption("--resume", "accept the account's keys again"))
+      .addOption(byOption()),
     "accounts set acme --tier pro",
     "accounts set acme --suspend",
   ).action(change);
@@ -79,11 +100,12 @@ export function accountsCommand(): Command {
       .command("rm")
       .description("remove an account with all its keys; proxies refuse them within 5 seconds")
       .addArgument(nameArgument())
-      .addOption(onceOption("--yes", "do not ask")),
-    "\nThe account's counts stay until their time, for usage --month. An account that is added again\nunder the same name begins at zero.\n",
+      .addOption(onceOption("--yes", "do not ask"))
+      .addOption(byOption()),
+    "\nThe account's counts and its log stay until their time, for usage --month and accounts log. An account that is added again\nunder the same name begins at zero.\n",
     "accounts rm acme --yes",
   ).action(remove);
-  return accounts;
+  return accounts.addCommand(accountsLogCommand());
 }
 
 async function add(name: string, options: AddOptions): Promise<void> {
@@ -95,12 +117,22 @@ async function add(name: string, options: AddOptions): Promise<void> {
   printLine(`Added account ${name} (${tierText(account)}).`);
 }
 
-async function addAll(file: string, options: StateOptions): Promise<void> {
+async function addAll(file: string, options: ImportOptions): Promise<void> {
   const { importAccounts } = await import("./accounts-file.ts");
-  const added = await importAccounts(file, options);
-  if (options.json) return printJson(added);
-  printAccounts(added);
-  printLine(`Added ${counted(added.length, "account")}.`);
+  const { update = false, json } = options;
+  const done = await importAccounts(file, options, update);
+  const { added, changed, unchanged } = done;
+  if (json) return printJson(update ? done : added);
+  if (added.length > 0 || !update) printAccounts(added);
+  if (changed.length > 0) {
+    const rows = changed.map((each) => ({ ...each, ...inWords(each) }));
+    printTable(
+      ["account", "before", "after"],
+      rows.map(({ account, before, after }) => [account, before, after]),
+    );
+  }
+  const others = `, changed ${changed.length}, left ${unchanged.length} as they were`;
+  printLine(`Added ${counted(added.length, "account")}${update ? others : ""}.`);
 }
 
 const CSV_COLUMNS = "account_id,name,tier,trial_days,trial_lapses_at,suspended,created_at,note";
@@ -165,7 +197,7 @@ async function change(name: string, options: SetOptions): Promise<void> {
   }
   const suspended = suspend ? true : resume ? false : undefined;
   const account = await onRegistry(options, "use", (registry) =>
-    registry.setAccount(name, { tier, trialDays, suspended, note }),
+    registry.setAccount(name, { tier, trialDays, suspended, note: note === "" ? null : note }),
   );
   if (options.json) return printJson(account);
   printLine(`Account ${name}: ${tierText(account)}${account.suspended ? ", suspended" : ""}.`);

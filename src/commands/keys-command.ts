@@ -3,32 +3,49 @@ import { Command } from "commander";
 import type { Registry } from "../state/registry.ts";
 import type { KeyView } from "../state/views.ts";
 import { DAY_MS, instantText } from "../lib/clock.ts";
-import { setting } from "../lib/config.ts";
+import { onceOption, setting } from "../lib/config.ts";
+import { InputError } from "../lib/errors.ts";
 import { printJson, printLine, printTable } from "../lib/terminal.ts";
+import { counted } from "../lib/text.ts";
 import { parseDate } from "../market/session.ts";
 import { examples } from "./every-command.ts";
 import { durationMs, label, parsedBy } from "./option-values.ts";
 import { signingCommand } from "./signing-command.ts";
-import { onRegistry, withStateHelp, withStateOptions, type StateOptions } from "./state-options.ts";
+import { byOption, csvOption, onRegistry, printCsv, withStateHelp } from "./state-options.ts";
+import { withStateOptions, type StateOptions } from "./state-options.ts";
 
 interface CreateOptions extends StateOptions {
+  readonly accounts?: string;
   readonly label?: string;
   readonly expires?: string;
+  readonly csv?: true;
 }
+
+const CSV_COLUMNS = "account,key_id,key";
 
 export function keysCommand(): Command {
   const keys = new Command("keys").addHelpText(
     "after",
     examples("keys create acme --label ci", "keys ls acme"),
   );
-  withStateOptions(
+  withStateHelp(
     keys
       .command("create")
       .description("create a key and print it; it cannot be shown again")
-      .argument("<account>", "the account of the key")
+      .argument("[account]", "the account of the key")
+      .addOption(
+        onceOption(
+          "--accounts <file>",
+          "create a key for each account of a file, all or none: a name per line, or CSV with a column name",
+        ),
+      )
       .addOption(setting("--label <text>", "what the key is for", label))
-      .addOption(setting("--expires <date>", "its last day, which ends at 24:00 UTC", dayEnd)),
+      .addOption(setting("--expires <date>", "its last day, which ends at 24:00 UTC", dayEnd))
+      .addOption(csvOption())
+      .addOption(byOption()),
+    "\n--csv prints the columns account, key_id and key. Write it into a file that only you can read.\n",
     "keys create acme --label ci --expires 2026-12-31",
+    "keys create --accounts customers.csv --csv > keys.csv",
   ).action(create);
   withStateHelp(
     keys
@@ -49,7 +66,8 @@ export function keysCommand(): Command {
       keys
         .command(name)
         .description(description)
-        .argument("<keyid>", "the first 12 characters of the key"),
+        .argument("<keyid>", "the first 12 characters of the key")
+        .addOption(byOption()),
       `keys ${name} cbk_1a2B3c4D`,
     ).action(async (keyId: string, options: StateOptions) => {
       const key = await onRegistry(options, "use", (registry) => work(registry, keyId));
@@ -76,7 +94,8 @@ export function keysCommand(): Command {
           "how long the old key stays valid: 30m, 24h, 7d, or 0",
           durationMs("h", 0, 365 * DAY_MS),
         ).default(DAY_MS, "24h"),
-      ),
+      )
+      .addOption(byOption()),
     "keys rotate cbk_1a2B3c4D --overlap 24h",
   ).action(rotate);
   return keys.addCommand(signingCommand());
@@ -99,11 +118,28 @@ export function printKeys(keys: Awaited<ReturnType<Registry["keys"]>>): void {
   );
 }
 
-async function create(account: string, options: CreateOptions): Promise<void> {
+async function create(account: string | undefined, options: CreateOptions): Promise<void> {
+  const { accounts, csv, json, label: given = null, expires = null } = options;
+  if ((account === undefined) === (accounts === undefined))
+    throw new InputError("Expected an account, or --accounts with a file of their names");
+  if (account === undefined) {
+    const { createKeysOf } = await import("./keys-file.ts");
+    const made = await createKeysOf(String(accounts), options, given, expires);
+    if (json) return printJson(made);
+    if (csv) return printCsv(CSV_COLUMNS, made);
+    printTable(
+      CSV_COLUMNS.split(","),
+      made.map(({ account: name, key_id, key }) => [name, key_id, key]),
+    );
+    return printLine(
+      `Created ${counted(made.length, "key")}. Store them now: they cannot be shown again.`,
+    );
+  }
   const made = await onRegistry(options, "use", (registry) =>
-    registry.createKey(account, options.label ?? null, options.expires),
+    registry.createKey(account, given, expires),
   );
-  if (options.json) return printJson(made);
+  if (json) return printJson(made);
+  if (csv) return printCsv(CSV_COLUMNS, [made]);
   printLine(made.key);
   const until = made.expires_at === null ? "" : `, until ${made.expires_at}`;
   printLine(`Key ${made.key_id} of ${account}${until}. Store it now: it cannot be shown again.`);

@@ -4,7 +4,13 @@ import { clockFromEnvironment, setting } from "../lib/config.ts";
 import { printJson, printLine, printRecords } from "../lib/terminal.ts";
 import { examples } from "./every-command.ts";
 import { label } from "./option-values.ts";
-import { onRegistry, withStateHelp, withStateOptions, type StateOptions } from "./state-options.ts";
+import {
+  byOption,
+  onRegistry,
+  withStateHelp,
+  withStateOptions,
+  type StateOptions,
+} from "./state-options.ts";
 
 const CREATE_HELP = `
 PATH is what the link reads: a path of the API that ends with .csv or .xlsx, such as /export.csv, with its
@@ -23,7 +29,8 @@ export function linksCommand(): Command {
       .description("create a link and print it; it cannot be shown again")
       .argument("<account>", "the account whose data the link reads")
       .argument("<path>", "the file, with its parameters")
-      .addOption(setting("--label <text>", "what the link is for", label)),
+      .addOption(setting("--label <text>", "what the link is for", label))
+      .addOption(byOption()),
     CREATE_HELP,
     "links create acme /export.xlsx --label desk",
     "links create acme '/history.csv?ids=ddr5-16gb&last=90'",
@@ -40,7 +47,8 @@ export function linksCommand(): Command {
     links
       .command("revoke")
       .description("refuse a link for good")
-      .argument("<linkid>", "the first 12 characters of the link, from lnk_ on"),
+      .argument("<linkid>", "the first 12 characters of the link, from lnk_ on")
+      .addOption(byOption()),
     "links revoke lnk_1a2B3c4D",
   ).action(revoke);
   return links;

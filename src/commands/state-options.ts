@@ -5,10 +5,21 @@ import type { Registry } from "../state/registry.ts";
 import { clockFromEnvironment, setting } from "../lib/config.ts";
 import { printNotice, type Fields } from "../lib/terminal.ts";
 import { examples, jsonOption, type JsonOption } from "./every-command.ts";
+import { lineUpTo } from "./option-values.ts";
 
 export interface StateOptions extends JsonOption {
   readonly state: string;
+  /** See byOption. */
+  readonly by?: string;
 }
+
+/** `--by`, of the commands that change an account, its keys or its links. */
+export const byOption = (): Option =>
+  setting(
+    "--by <name>",
+    "who makes the change, for accounts log (default: the system's user)",
+    lineUpTo(100),
+  );
 
 /** `--csv`: a list for spreadsheets. */
 export const csvOption = (): Option => setting("--csv", "print CSV").conflicts("json");
@@ -38,17 +49,18 @@ export const withStateOptions = (command: Command, ...lines: string[]): Command 
 
 /** Runs `work` on the registry that `--state` names, and says if it was created. Throws as `withRegistry` does. */
 export async function onRegistry<T>(
-  { state }: StateOptions,
+  { state, by }: StateOptions,
   purpose: StatePurpose,
   work: (registry: Registry) => Promise<T>,
 ): Promise<T> {
   const { withRegistry } = await import("../state/open.ts");
-  return withRegistry(state, clockFromEnvironment(), purpose, (registry) => {
+  const workHere = (registry: Registry): Promise<T> => {
     if (registry.created !== null) {
       printNotice(
         `Created a new state at ${registry.created}. If your proxies use another one, name it with --state or CHIPBOARD_STATE.`,
       );
     }
     return work(registry);
-  });
+  };
+  return withRegistry(state, clockFromEnvironment(), purpose, workHere, by);
 }

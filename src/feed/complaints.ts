@@ -1,6 +1,6 @@
 /** Collects the faults of the input and formats their messages. */
 import { counted, cut } from "../lib/text.ts";
-import { InputError, type ConflictError } from "../lib/errors.ts";
+import { InputError, type ConflictError, type RefusedError } from "../lib/errors.ts";
 import { withoutSecrets } from "../lib/secrets.ts";
 
 const SHOWN_CHARACTERS = 120;
@@ -70,7 +70,9 @@ export class Complaints {
   }
 
   /** Throws a Failure with all complaints, sorted by line within each file, if there are any. */
-  raise(Failure: typeof InputError | typeof ConflictError = InputError): void {
+  raise(
+    Failure: typeof InputError | typeof ConflictError | typeof RefusedError = InputError,
+  ): void {
     if (this.#count === 0) return;
     const found = [...this.#kinds.values()].flatMap(shownOf).sort((a, b) => a.number - b.number);
     const errors = found.length + this.#others;

@@ -10,8 +10,8 @@ const WIDE_COLUMNS_MAX = 20_000;
 
 /** How a record becomes a row. */
 export interface Layout {
-  /** For each column of the table, the index of its cell in the record, or its text. */
-  readonly cells: readonly (number | string)[];
+  /** For each column of the table, the index of its cell in the record, or its text; undefined: it has none. */
+  readonly cells: readonly (number | string | undefined)[];
   /** What messages call each of them. */
   readonly names: readonly string[];
   /** The index of the cell without which the record has no such row; null: it always has it. */
@@ -88,7 +88,7 @@ export function rowLayout(
     {
       cells: shape.columns.map((name, column) => {
         const at = indexes[column] as number;
-        return at < 0 ? (map?.constants.get(name) ?? "") : at;
+        return at < 0 ? map?.constants.get(name) : at;
       }),
       names: shape.columns.map((name, column) => header[indexes[column] as number] ?? name),
       level: null,

@@ -64,8 +64,8 @@ export function recordTaker(rows: TableRows): (record: readonly string[], line: 
         if ((record[level] as string).trim() === "") continue;
         countRow();
       }
-      const cells = places.map((at) => (typeof at === "number" ? (record[at] as string) : at));
-      const id = cells[idAt] as string;
+      const cells = places.map((at) => (typeof at === "number" ? record[at] : at));
+      const id = cells[idAt] ?? "";
       if (filter?.leavesOut(map === null ? id : (ourCell(map, shape, "id", id) as string)))
         continue;
       // Files that are put together may have each file's header, and a byte order mark before it.

@@ -24,7 +24,7 @@ export class TableRow {
   readonly position: number;
   readonly #rows: TableRows;
   /** As they came, in the order of the table's columns. */
-  readonly #cells: readonly (string | null)[];
+  readonly #cells: readonly (string | null | undefined)[];
   /** What messages call the columns. */
   readonly #names: readonly string[];
   /** Whether nobody has found a fault in this row so far. */
@@ -32,7 +32,7 @@ export class TableRow {
 
   constructor(
     rows: TableRows,
-    cells: readonly (string | null)[],
+    cells: readonly (string | null | undefined)[],
     position: number,
     isFaultless = true,
     names = rows.shape.columns,
@@ -113,8 +113,14 @@ export class TableRow {
     return map === null ? cell : ourCell(map, shape, column, cell);
   }
 
+  /** Whether the header has the column. */
+  has(column: string): boolean {
+    return this.#cells[this.#rows.shape.columns.indexOf(column)] !== undefined;
+  }
+
   #cell(column: string): string | null {
-    return this.#cells[this.#rows.shape.columns.indexOf(column)] ?? null;
+    const cell = this.#cells[this.#rows.shape.columns.indexOf(column)];
+    return cell === undefined ? "" : cell;
   }
 
   #name(column: string): string {

@@ -5,7 +5,7 @@
  *   accounts:acme:<id>   what stays of an account that was removed, until the time of its counts is over
  *   keys:<sha256>        {"key_id":"cbk_1a2B3c4D","account":"acme","suspended":false,…}; of a link the same
  *   key-ids:<KEYID>      {"sha256":"…"}
- *   facts:…              what proxies keep beside them: facts.ts
+ *   facts:…              what is kept beside them: facts.ts, account-log.ts
  *
  * One look-up finds a key by its SHA-256, a second one its account, however many there are. Functions
  * that look something up throw DamageError if an item is not a record; they pass on what the driver
@@ -17,7 +17,7 @@ import type { Storage } from "unstorage";
 import { z } from "zod";
 import { DAY_MS } from "../lib/clock.ts";
 import { DamageError, InputError, UnreachableError } from "../lib/errors.ts";
-import { KEY_TIER_NAMES } from "../market/tier.ts";
+import { KEY_TIER_NAMES, type KeyTierName } from "../market/tier.ts";
 import type { Item, StateDriver } from "./driver.ts";
 import { quoted } from "./api-keys.ts";
 
@@ -102,8 +102,27 @@ export function newAccount({ trialDays, ...given }: Addition, created_at: string
   return { id: randomUUID(), created_at, trial, ...given, ...none };
 }
 
+/**
+ * A change of an account. Missing fields stay as they are. Trial days begin a trial; null, or another tier without
+ * trial days, ends one. The note null removes the note.
+ */
+export interface AccountChange {
+  readonly tier?: KeyTierName | undefined;
+  readonly trialDays?: number | null | undefined;
+  readonly suspended?: boolean | undefined;
+  readonly note?: string | null | undefined;
+}
+
+/** The account after a change at the instant `now`. */
+export function changedAccount(account: AccountRecord, wanted: AccountChange, now: string) {
+  const { tier = account.tier, suspended = account.suspended, note = account.note } = wanted;
+  const kept = wanted.tier === undefined ? account.trial : null;
+  const trial = wanted.trialDays === undefined ? kept : trialFrom(now, wanted.trialDays);
+  return { ...account, tier, trial, suspended, note };
+}
+
 /** A trial of so many days from an instant on; null: none. */
-export const trialFrom = (started_at: string, days: number | null): AccountRecord["trial"] =>
+const trialFrom = (started_at: string, days: number | null): AccountRecord["trial"] =>
   days === null ? null : { started_at, days };
 
 /** The names that accounts can have: in words, and as a test. */
@@ -157,7 +176,7 @@ export const find = async <T>(
 ): Promise<T | null> => recordOf(schema, item, await storage.getItem(item));
 
 /** The records of these items. It skips items that were deleted in the meantime. */
-async function readAll<T>(
+export async function readAll<T>(
   storage: Storage,
   schema: z.ZodType<T>,
   items: readonly string[],

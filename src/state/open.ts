@@ -9,7 +9,8 @@ import { Gatekeeper, type OnEviction, type OnTrouble } from "./gatekeeper.ts";
 import { Registry } from "./registry.ts";
 
 /**
- * Runs `work` on the registry of `location` (a folder, or redis://…), then closes it. Throws what
+ * Runs `work` on the registry of `location` (a folder, or redis://…), then closes it. `by`: who makes its changes,
+ * for their log; without it the system's user. Throws what
  * `work` throws, InputError for any other location, UnreachableError if the state does not answer,
  * or if there is none and `purpose` needs one.
  */
@@ -18,8 +19,9 @@ export async function withRegistry<T>(
   clock: Clock,
   purpose: StatePurpose,
   work: (registry: Registry) => Promise<T>,
+  by?: string,
 ): Promise<T> {
-  return withDriver(location, purpose, (driver) => work(new Registry(driver, clock)));
+  return withDriver(location, purpose, (driver) => work(new Registry(driver, clock, by)));
 }
 
 /**

@@ -5,78 +5,46 @@
  * does not allow a RefusedError (3), a damaged record a DamageError (6). If the state does not answer,
  * the database's error passes (see StateDriver).
  */
-import type { Storage } from "unstorage";
-import { instantText, type Clock } from "../lib/clock.ts";
-import { ConflictError, InputError, RefusedError } from "../lib/errors.ts";
+import { ConflictError, InputError } from "../lib/errors.ts";
 import { TIERS, type KeyTierName } from "../market/tier.ts";
+import {
+  accountDetails,
+  difference,
+  forgetLogOf,
+  logOf,
+  type AccountLogEntry,
+} from "./account-log.ts";
 import {
   accountItem,
   accountName,
   accountsNamed,
-  allAccounts,
-  change,
+  changedAccount,
   everAdded,
   findAccount,
-  findKeyById,
   keyIdItem,
   keyItem,
   keysOf,
   newAccount,
-  requireStanding,
-  trialFrom,
-  voidAtMs,
+  type AccountChange,
   type AccountRecord,
   type Addition,
-  type KeyRecord,
   type Write,
 } from "./accounts.ts";
-import type { StateDriver } from "./driver.ts";
-import {
-  createKey,
-  createLinkToken,
-  keyIdOf,
-  keySha256,
-  quoted,
-  requireKeyId,
-} from "./api-keys.ts";
+import { quoted } from "./api-keys.ts";
+import { KeyRegistry } from "./key-registry.ts";
 import { daysWithCounts, forgetAtMs, monthOf, monthsWithCounts } from "./month.ts";
-import {
-  accountView,
-  callsOf,
-  keysWithUse,
-  keyView,
-  linkView,
-  usageOf,
-  type AccountView,
-  type KeyView,
-} from "./views.ts";
+import type { Note } from "./registry-base.ts";
+import { accountView, callsOf, usageOf, type AccountView } from "./views.ts";
 
-/**
- * A change of an account. Missing fields stay as they are. Trial days begin a trial now; a tier without
- * them ends one. The note "" removes the note.
- */
-interface AccountChange {
-  readonly tier?: KeyTierName | undefined;
-  readonly trialDays?: number | undefined;
-  readonly suspended?: boolean | undefined;
-  readonly note?: string | undefined;
-}
+/** An account of a file. Undefined trial days or note: the file has no such column. */
+export type ImportedAccount = Pick<Addition, "name" | "tier"> &
+  Pick<AccountChange, "trialDays" | "note">;
+
+/** An account that an import changed: its fields that differ. */
+type Changed = Pick<AccountLogEntry, "account_id" | "account" | "before" | "after">;
 
 /** The registry over a state of either driver. What it returns is as the commands print it (views.ts). */
-export class Registry {
-  readonly #state: StateDriver;
-  readonly #storage: Storage;
-  readonly #clock: Clock;
-  /** See StateDriver. */
-  readonly created: string | null;
-
-  constructor(state: StateDriver, clock: Clock) {
-    this.#state = state;
-    this.created = state.created;
-    this.#storage = state.storage;
-    this.#clock = clock;
-  }
-
+export class Registry extends KeyRegistry {
   /** Adds an account; `trialDays` null: no trial. Throws ConflictError if the name is taken. */
   async addAccount(
     name: string,
@@ -86,30 +54,72 @@ export class Registry {
   ): Promise<AccountView> {
     if (accountName.parse(name) === undefined)
       throw new InputError(`Account ${quoted(name)}: expected ${accountName.expected}`);
-    const [added] = await this.addAccounts([{ name, tier, trialDays, note }], ({ size }) => {
-      if (size > 0) throw new ConflictError(`Account ${quoted(name)} exists already`);
+    return this.change(async (write, tell) => {
+      if ((await findAccount(this.storage, name)) !== null)
+        throw new ConflictError(`Account ${quoted(name)} exists already`);
+      return this.#view(this.#add(write, tell, "accounts add", { name, tier, trialDays, note }));
     });
-    return added as AccountView;
   }
 
-  /** Adds accounts of valid names: all, or none if `accept`, which gets the names that are taken, throws. */
-  async addAccounts(wanted: readonly Addition[], accept: (taken: Set<string>) => void) {
-    return change(this.#state, async (write) => {
-      const names = wanted.map(({ name }) => name);
-      accept(new Set((await accountsNamed(this.#storage, names)).map(({ name }) => name)));
-      return wanted.map((addition) =>
-        this.#view(write(accountItem(addition.name), newAccount(addition, this.#now()))),
+  /**
+   * Adds the accounts of valid names, and changes those that exist: all, or none if `accept` throws. It gets the
+   * names that exist, with how many keys too many the account holds for the wanted tier.
+   */
+  async importAccounts(
+    wanted: readonly ImportedAccount[],
+    accept: (existing: ReadonlyMap<string, number>) => void,
+  ) {
+    return this.change(async (write, note) => {
+      const found = await accountsNamed(
+        this.storage,
+        wanted.map(({ name }) => name),
       );
+      const existing = new Map(found.map((account) => [account.name, account]));
+      const tooMany = new Map<string, number>();
+      for (const { name, tier } of wanted) {
+        const account = existing.get(name);
+        if (account === undefined) continue;
+        const held = await this.keysInForce(account);
+        const isAllowed = account.tier === tier || held <= TIERS[tier].keysPerAccount;
+        tooMany.set(name, isAllowed ? 0 : held - TIERS[tier].keysPerAccount);
+      }
+      accept(tooMany);
+      const added: AccountView[] = [];
+      const changed: Changed[] = [];
+      const unchanged: string[] = [];
+      const action = "accounts import";
+      for (const { name, tier, trialDays, note: words } of wanted) {
+        const account = existing.get(name);
+        if (account === undefined) {
+          const addition = { name, tier, trialDays: trialDays ?? null, note: words ?? null };
+          added.push(this.#view(this.#add(write, note, action, addition)));
+          continue;
+        }
+        // The same trial goes on: the same file again changes nothing.
+        const isSameTrial = trialDays === (account.trial?.days ?? null);
+        const change = { ...(tier !== account.tier && { tier }), trialDays, note: words };
+        const next = changedAccount(account, change, this.now());
+        if (isSameTrial) next.trial = account.trial;
+        const told = difference(accountDetails(account), accountDetails(next));
+        if (told === null) {
+          unchanged.push(name);
+          continue;
+        }
+        write(accountItem(name), next);
+        note({ action, account, ...told });
+        changed.push({ account_id: account.id, account: name, ...told });
+      }
+      return { added, changed, unchanged };
     });
   }
 
   async accounts(): Promise<AccountView[]> {
-    return (await this.#named()).map(this.#view);
+    return (await this.named()).map(this.#view);
   }
 
   /** Throws InputError if there is no such account. */
   async account(name: string): Promise<AccountView> {
-    return this.#view(await this.#account(name));
+    return this.#view(await this.found(name));
   }
 
   /**
@@ -117,112 +127,55 @@ export class Registry {
    * The month's calls stay counted.
    */
   async setAccount(name: string, wanted: AccountChange): Promise<AccountView> {
-    return change(this.#state, async (write) => {
-      const account = await this.#account(name);
-      const tier = wanted.tier ?? account.tier;
-      if (wanted.tier !== undefined) await this.#requireAllowed(account, tier, 0);
-      const kept = wanted.tier === undefined ? account.trial : null;
-      const trial = trialFrom(this.#now(), wanted.trialDays ?? null) ?? kept;
-      const suspended = wanted.suspended ?? account.suspended;
-      const note = wanted.note === "" ? null : (wanted.note ?? account.note);
-      return this.#view(write(accountItem(name), { ...account, tier, trial, suspended, note }));
+    return this.change(async (write, note) => {
+      const account = await this.found(name);
+      if (wanted.tier !== undefined) await this.requireAllowed(account, wanted.tier, 0);
+      const next = changedAccount(account, wanted, this.now());
+      const [before, after] = [accountDetails(account), accountDetails(next)];
+      note({ action: "accounts set", account, before, after });
+      return this.#view(write(accountItem(name), next));
     });
   }
 
   /**
-   * Removes an account and all its keys. Its counts stay until their time, and with them its name and
-   * tier. An account that gets the same name begins at zero.
+   * Removes an account and all its keys. Its counts stay until their time, and with them its name, its tier and
+   * its log. An account that gets the same name begins at zero.
    */
   async removeAccount(name: string): Promise<AccountView> {
-    return change(this.#state, async (write) => {
-      const account = await this.#account(name);
+    return this.change(async (write, note) => {
+      const account = await this.found(name);
       write(accountItem(name), null);
-      for (const key of await keysOf(this.#storage, [account])) {
+      const keys = await keysOf(this.storage, [account]);
+      for (const key of keys) {
         write(keyItem(key.sha256), null);
         write(keyIdItem(key.key_id), null);
       }
-      const stays = { ...account, note: null, trial: null, keys: [], removed_at: this.#now() };
+      const held = keys.map(({ key_id }) => key_id).join(" ");
+      const before = { ...accountDetails(account), keys: held };
+      note({ action: "accounts rm", account, before, after: null });
+      const stays = { ...account, note: null, trial: null, keys: [], removed_at: this.now() };
       write(accountItem(`${name}:${account.id}`), stays);
-      for (const old of await everAdded(this.#storage)) {
-        const month = monthOf(Date.parse(old.removed_at ?? this.#now()));
-        if (forgetAtMs("account:", month) <= this.#clock.now())
-          write(accountItem(`${old.name}:${old.id}`), null);
+      for (const old of await everAdded(this.storage)) {
+        const month = monthOf(Date.parse(old.removed_at ?? this.now()));
+        if (forgetAtMs("account:", month) > this.clock.now()) continue;
+        write(accountItem(`${old.name}:${old.id}`), null);
+        await forgetLogOf(this.storage, write, old);
       }
       return this.#view(account);
     });
   }
 
-  /** Makes a key that is void from `expires_at` on. Throws RefusedError if the tier allows no more. */
-  async createKey(name: string, label: string | null, expires_at: string | null = null) {
-    if (expires_at !== null && expires_at <= this.#now())
-      throw new InputError(`A key until ${expires_at}: expected a date UTC that has not passed`);
-    return change(this.#state, async (write) => {
-      const account = await this.#account(name);
-      await this.#requireAllowed(account, account.tier, 1);
-      return this.#addKey(write, account, { label, expires_at, path: null });
-    });
-  }
-
-  /** The keys of one account, oldest first; without a name, the keys of all accounts, by account. */
-  async keys(name?: string) {
-    const keys = await this.#held(await this.#named(name), "key");
-    return keysWithUse(this.#state, keys, this.#clock.now());
-  }
-
-  /** Makes a link of the account that reads `path` (see KeyRecord). */
-  async createLink(name: string, path: string, label: string | null) {
-    return change(this.#state, async (write) => {
-      const wanted = { label, expires_at: null, path };
-      const made = await this.#addKey(write, await this.#account(name), wanted);
-      const { key: token, key_id: link_id, account, created_at } = made;
-      return { token, link_id, account, path, label, created_at };
-    });
-  }
-
-  /** The links of one account, oldest first; without a name, the links of all accounts, by account. */
-  async links(name?: string) {
-    const links = await this.#held(await this.#named(name), "link");
-    return links.map((link) => linkView(link, this.#clock.now()));
-  }
-
-  async revokeLink(linkId: string) {
-    return linkView(await this.#revoke(linkId, "link"), this.#clock.now());
-  }
-
-  /** Suspends or resumes a key; a second time changes nothing. Throws InputError for a void key. */
-  async suspendKey(keyId: string, suspended: boolean): Promise<KeyView> {
-    return change(this.#state, async (write) => {
-      const key = requireStanding(await this.#findKey(keyId), this.#clock.now());
-      return keyView(write(keyItem(key.sha256), { ...key, suspended }), this.#clock.now());
-    });
-  }
-
-  /** Revokes a key at once and for good; a second time changes nothing. */
-  async revokeKey(keyId: string): Promise<KeyView> {
-    return keyView(await this.#revoke(keyId, "key"), this.#clock.now());
-  }
-
-  /**
-   * Makes a key that replaces this one, with the same end. The old key stays valid for `overlapMs` (0: not
-   * at all). Throws InputError for a key that is void, suspended or rotated already.
-   */
-  async rotateKey(keyId: string, overlapMs: number) {
-    return change(this.#state, async (write) => {
-      const old = requireStanding(await this.#findKey(keyId), this.#clock.now());
-      const { replaced_by: by, suspended } = old;
-      const rotated = by === null ? null : `is rotated already: ${by} replaces it`;
-      const fault = rotated ?? (suspended ? "is suspended: resume it before rotating it" : null);
-      if (fault !== null) throw new InputError(`Key ${quoted(keyId)} ${fault}`);
-      const made = await this.#addKey(write, await this.#account(old.account), old);
-      const until = instantText(Math.min(this.#clock.now() + overlapMs, voidAtMs(old)));
-      write(keyItem(old.sha256), { ...old, expires_at: until, replaced_by: made.key_id });
-      return { ...made, replaces: keyId, replaced_until: until };
-    });
+  /** The log of the accounts that ever had the name; without a name, of all. Throws InputError for others. */
+  async log(name?: string): Promise<AccountLogEntry[]> {
+    if (name !== undefined && accountName.parse(name) === undefined) await this.found(name);
+    const entries = await logOf(this.storage, name);
+    if (name !== undefined && entries.length === 0) await this.found(name);
+    return entries;
   }
 
   /** The calls of the named account in the current month; without a name, of all accounts, by name. */
   async usage(accountName?: string) {
-    return usageOf(this.#state, await this.#named(accountName), this.#clock.now());
+    return usageOf(this.state, await this.named(accountName), this.clock.now());
   }
 
   /**
@@ -230,7 +183,7 @@ export class Registry {
    * accounts of the name.
    */
   async calls(name?: string, per?: "key" | "month" | "day", month?: string) {
-    const nowMs = this.#clock.now();
+    const nowMs = this.clock.now();
     const unit = per === "day" ? "day" : "month";
     const kept = unit === "day" ? daysWithCounts(nowMs) : monthsWithCounts(nowMs);
     const months = kept.map((period) => period.slice(0, "2026-11".length));
@@ -238,78 +191,19 @@ export class Registry {
       throw new InputError(
         `Month ${quoted(month)}: expected one of ${months[0]} to ${months.at(-1)}`,
       );
-    const all = await everAdded(this.#storage);
+    const all = await everAdded(this.storage);
     const asked = name === undefined ? all : all.filter((account) => account.name === name);
-    if (name !== undefined && asked.length === 0) await this.#account(name);
+    if (name !== undefined && asked.length === 0) await this.found(name);
     const wanted = month ?? (per === unit ? "" : monthOf(nowMs));
     const each = kept.filter((period) => period.startsWith(wanted));
-    return callsOf(this.#state, asked, { unit, each }, per === "key", nowMs);
+    return callsOf(this.state, asked, { unit, each }, per === "key", nowMs);
   }
 
-  async #named(name?: string): Promise<AccountRecord[]> {
-    return name === undefined ? allAccounts(this.#storage) : [await this.#account(name)];
+  #add(write: Write, note: Note, action: string, addition: Addition): AccountRecord {
+    const account = newAccount(addition, this.now());
+    note({ action, account, before: null, after: accountDetails(account) });
+    return write(accountItem(account.name), account);
   }
 
-  async #account(name: string): Promise<AccountRecord> {
-    const account = await findAccount(this.#storage, name);
-    if (account === null) throw new InputError(`Account ${quoted(name)}: there is no such account`);
-    return account;
-  }
-
-  /** What the accounts hold, but not both keys and links: no rule is about both. */
-  async #held(accounts: readonly AccountRecord[], kind: "key" | "link"): Promise<KeyRecord[]> {
-    const all = await keysOf(this.#storage, accounts);
-    return all.filter(({ path }) => (path === null) === (kind === "key"));
-  }
-
-  async #findKey(keyId: string, kind: "key" | "link" = "key"): Promise<KeyRecord> {
-    requireKeyId(keyId, kind);
-    const key = await findKeyById(this.#storage, keyId);
-    if (key !== null) return key;
-    const noun = kind === "key" ? "Key" : "Link";
-    throw new InputError(`${noun} ${quoted(keyId)}: there is no such ${kind}`);
-  }
-
-  #revoke(keyId: string, kind: "key" | "link"): Promise<KeyRecord> {
-    return change(this.#state, async (write) => {
-      const key = await this.#findKey(keyId, kind);
-      return write(keyItem(key.sha256), { ...key, revoked_at: key.revoked_at ?? this.#now() });
-    });
-  }
-
-  /** Throws RefusedError unless the tier allows `more` keys. Void or rotated ones do not count. */
-  async #requireAllowed(account: AccountRecord, tier: KeyTierName, more: 0 | 1): Promise<void> {
-    const keys = await this.#held([account], "key");
-    const held = keys.filter((key) => !key.replaced_by && voidAtMs(key) > this.#clock.now()).length;
-    const allowed = TIERS[tier].keysPerAccount;
-    if (held + more <= allowed) return;
-    const remedy = more > 0 ? "revoke or rotate one" : `revoke ${held - allowed} first`;
-    throw new RefusedError(
-      `Account ${quoted(account.name)} holds ${held} keys and ${tier} allows ${allowed}: ${remedy}`,
-    );
-  }
-
-  /** Writes a new key or link, whose text is never available again, with an id that no other one has. */
-  async #addKey(
-    write: Write,
-    account: AccountRecord,
-    { label, expires_at, path }: Pick<KeyRecord, "label" | "expires_at" | "path">,
-  ) {
-    const create = () => (path === null ? createKey() : createLinkToken());
-    let key = create();
-    while (await this.#storage.hasItem(keyIdItem(keyIdOf(key)))) key = create();
-    const key_id = keyIdOf(key);
-    const sha256 = keySha256(key);
-    const made = { key_id, account: account.name, label, created_at: this.#now(), expires_at };
-    const standing = { suspended: false, revoked_at: null, replaced_by: null, path };
-    write(keyItem(sha256), { ...made, ...standing, sha256 } satisfies KeyRecord);
-    write(keyIdItem(key_id), { sha256 });
-    write(accountItem(account.name), { ...account, keys: [...account.keys, sha256] });
-    return { key, ...made };
-  }
-
-  readonly #view = (account: AccountRecord): AccountView => accountView(account, this.#clock.now());
-  #now(): string {
-    return instantText(this.#clock.now());
-  }
+  readonly #view = (account: AccountRecord): AccountView => accountView(account, this.clock.now());
 }

@@ -116,7 +116,7 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
       });
       await use.registry.setAccount("acme", { note: "invoice to Bea" });
       expect((await use.registry.account("acme")).note).toBe("invoice to Bea");
-      await use.registry.setAccount("acme", { note: "" });
+      await use.registry.setAccount("acme", { note: null });
       expect((await use.registry.account("acme")).note).toBeNull();
     });
 
@@ -263,21 +263,21 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
       }));
       const other = { ...wanted[0]!, name: "taken" };
       const seen: string[][] = [];
-      const refused = use.registry.addAccounts([...wanted, other], (taken) => {
-        seen.push([...taken]);
+      const refused = use.registry.importAccounts([...wanted, other], (taken) => {
+        seen.push([...taken.keys()]);
         throw new ConflictError("no");
       });
       await expect(refused).rejects.toThrow(ConflictError);
       expect(seen).toEqual([["taken"]]);
       expect(await use.registry.accounts()).toHaveLength(1);
       const second = await openRegistry(use.state.location, use.clock, "use");
-      const refuse = (taken: ReadonlySet<string>): void => {
+      const refuse = (taken: ReadonlyMap<string, number>): void => {
         if (taken.size > 0) throw new ConflictError(`${taken.size} are taken`);
       };
       // Of two that overlap one adds all, and the other finds all taken.
       const both = await Promise.allSettled([
-        use.registry.addAccounts(wanted, refuse),
-        second.addAccounts(wanted, refuse),
+        use.registry.importAccounts(wanted, refuse),
+        second.importAccounts(wanted, refuse),
       ]);
       await second.close();
       expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
