@@ -56,11 +56,10 @@ export function inWords({ before, after }: Pick<AccountLogEntry, "before" | "aft
   // Of a thing that was made or removed, fields without a value tell nothing.
   const isWhole = before === null || after === null;
   const textOf = (details: Details | null): string | null =>
-    details &&
-    Object.entries(details)
+    Object.entries(details ?? {})
       .filter(([, value]) => !isWhole || (value !== null && value !== false && value !== ""))
       .map(([field, value]) => `${field}=${valueText(value)}`)
-      .join(" ");
+      .join(" ") || null;
   return { before: textOf(before), after: textOf(after) };
 }
 

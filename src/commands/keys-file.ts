@@ -4,6 +4,7 @@ import { csvReader } from "../feed/csv-reader.ts";
 import { sourceOf } from "../feed/source.ts";
 import { readText } from "../feed/text-reader.ts";
 import { InputError, RefusedError } from "../lib/errors.ts";
+import { counted } from "../lib/text.ts";
 import { accountName } from "../state/accounts.ts";
 import { onRegistry, type StateOptions } from "./state-options.ts";
 
@@ -54,7 +55,10 @@ async function namesIn(file: string, complaints: Complaints): Promise<Map<string
     const name = record[column] ?? "";
     const earlier = places.get(name);
     if (record.length !== width) {
-      complaints.at(where, `${record.length} fields, expected ${width} as in the first line`);
+      complaints.at(
+        where,
+        `${counted(record.length, "field")}, expected ${width} as in the first line`,
+      );
     } else if (accountName.parse(name) === undefined) {
       complaints.cell(where, COLUMN, name, accountName.expected);
     } else if (earlier !== undefined) {

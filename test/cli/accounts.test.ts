@@ -1,6 +1,6 @@
 /** Accounts from a file, lists and calls as CSV, keys that end: the commands, in a folder for each test. */
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Ran } from "../program/program.ts";
@@ -124,6 +124,147 @@ describe("accounts import", () => {
   });
 });
 
+describe("accounts import --update", () => {
+  const file = (text: string): string => {
+    writeFileSync(join(folder, "more.csv"), text);
+    return "more.csv";
+  };
+
+  test("changes accounts to their rows, adds others, and says what changed", async () => {
+    await run("accounts add acme --tier starter --trial-days 14");
+    await run("accounts add b --tier pro --note=kept");
+    await run("accounts add c --tier pro");
+    const csv = file("name,tier,trial_days\nacme,pro,\nb,starter,\nnew,starter,7\n");
+    const { code, stdout } = await run(`accounts import ${csv} --update`);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /^account  tier .*\nnew +starter .*\naccount  before +after\nacme +tier=starter trial_until=2026-12-05T\S+ +tier=pro trial_until=-\nb +tier=pro +tier=starter\nAdded 1 account, changed 2, left 0 as they were\.\n$/,
+    );
+    const again = JSON.parse((await run(`accounts import ${csv} --update --json`)).stdout);
+    expect(again).toEqual({ added: [], changed: [], unchanged: ["acme", "b", "new"] });
+    // The file has no notes, and not every account.
+    expect(JSON.parse((await run("accounts ls --json")).stdout)).toMatchObject([
+      { name: "acme", tier: "pro", trial: null },
+      { name: "b", tier: "starter", note: "kept" },
+      { name: "c", tier: "pro" },
+      { name: "new", trial: { days: 7 } },
+    ]);
+  });
+
+  test("refuses a tier that does not allow an account's keys, and changes nothing", async () => {
+    await run("accounts add acme --tier pro");
+    for (let key = 0; key < 3; key++) await run("keys create acme");
+    const { code, stderr } = await run(
+      `accounts import ${file("name,tier\nnew,pro\nacme,starter\n")} --update`,
+    );
+    expect([code, stderr]).toEqual([
+      3,
+      'error: 1 error in the input; nothing was written\n  more.csv:3 tier "starter": expected a tier that allows the keys of acme; or revoke 1 first\n',
+    ]);
+    expect(JSON.parse((await run("accounts ls --json")).stdout)).toMatchObject([
+      { name: "acme", tier: "pro" },
+    ]);
+  });
+});
+
+describe("keys create --accounts", () => {
+  const file = (text: string): string => {
+    writeFileSync(join(folder, "names"), text);
+    return "names";
+  };
+
+  test.each(["b\nacme", "\ufeffb\r\nacme\r\n", "tier,name\npro,b\n,acme\n"])(
+    "%j gives each account a key, which is printed once",
+    async (text) => {
+      for (const name of ["acme", "b", "c"]) await run(`accounts add ${name} --tier starter`);
+      const { code, stdout } = await run(`keys create --accounts ${file(text)} --label many --csv`);
+      expect(code).toBe(0);
+      const [head, ...rows] = stdout.trimEnd().split("\r\n");
+      expect(head).toBe("account,key_id,key");
+      expect(rows.map((row) => row.split(",")[0])).toEqual(["b", "acme"]);
+      for (const row of rows) expect(row).toMatch(/^\w+,(cbk_\w{8}),\1\w{41}$/);
+      const keys = JSON.parse((await run("keys ls --json")).stdout);
+      expect(keys.map(({ account, label }: Record<string, string>) => [account, label])).toEqual([
+        ["acme", "many"],
+        ["b", "many"],
+      ]);
+      const one = await run("keys create c --csv");
+      expect(one.stdout).toMatch(/^account,key_id,key\r\nc,(cbk_\w{8}),\1\w{41}\r\n$/);
+    },
+  );
+
+  test.each([
+    [
+      "acme\nnobody\nfull\n",
+      2,
+      [
+        'names:2 name "nobody": expected the name of an account',
+        'names:3 name "full": expected an account that can have one more key',
+      ],
+    ],
+    ["acme\nfull", 3, ['names:2 name "full": expected an account that can have one more key']],
+    ["acme\nacme", 2, ['names:2 name "acme": expected another name than names:1']],
+    ["Acme", 2, ['names:1 name "Acme": expected 1 to 63 of a-z']],
+    [
+      "tier,account\npro,acme\n",
+      2,
+      ['names:1: no column "name", expected one, or a file with a name per line'],
+    ],
+    ["name,tier\nacme\n", 2, ["names:2: 1 field, expected 2 as in the first line"]],
+    ["name\n", 2, ["names: no names, expected one at least"]],
+    ["", 2, ["names: no names, expected one at least"]],
+  ] as const)("%j makes no key", async (text, exit, findings) => {
+    for (const name of ["acme", "full"]) await run(`accounts add ${name} --tier starter`);
+    for (let key = 0; key < 2; key++) await run("keys create full");
+    const { code, stdout, stderr } = await run(`keys create --accounts ${file(text)} --csv`);
+    expect([code, stdout]).toEqual([exit, ""]);
+    const lines = stderr.trimEnd().split("\n").slice(1);
+    expect(lines).toEqual(findings.map((finding) => expect.stringContaining(`  ${finding}`)));
+    expect(JSON.parse((await run("keys ls acme --json")).stdout)).toEqual([]);
+  });
+
+  test.each(["keys create --csv", "keys create acme --accounts names"])("%s: 2", async (line) => {
+    const { code, stderr } = await run(line);
+    expect([code, stderr]).toEqual([
+      2,
+      "error: Expected an account, or --accounts with a file of their names\n",
+    ]);
+  });
+});
+
+test("accounts log as a table, as CSV and as JSON", async () => {
+  await run("accounts add acme --tier starter --by=Ann");
+  expect((await run("accounts log")).stdout).toMatch(
+    /^at +account  action +key  before  after +by\n2026-11-21T\S+  acme +accounts add  - +- +tier=starter  Ann\n$/,
+  );
+  const { key, key_id } = JSON.parse((await run("keys create acme --json --by=Bo")).stdout);
+  writeFileSync(join(folder, "notes.csv"), 'name,tier,note\nacme,pro,"=1, late"\n');
+  await run("accounts import notes.csv --update --by=Ann");
+  await run("accounts rm acme --yes --by=Ann");
+  const [head, ...rows] = (await run("accounts log acme --csv")).stdout.trimEnd().split("\r\n");
+  expect(head).toBe("number,at,account_id,account,action,key_id,before,after,by");
+  expect(rows.map((row) => row.replace(/,2026-11-21T\S+?Z,[0-9a-f-]{36},/, ",AT,ID,"))).toEqual([
+    "1,AT,ID,acme,accounts add,,,tier=starter,Ann",
+    `2,AT,ID,acme,keys create,${key_id},,,Bo`,
+    '3,AT,ID,acme,accounts import,,tier=starter note=-,"tier=pro note=""=1, late""",Ann',
+    `4,AT,ID,acme,accounts rm,,"tier=pro note=""=1, late"" keys=${key_id}",,Ann`,
+  ]);
+  const { stdout } = await run("accounts log --json");
+  expect(stdout).not.toContain(key.slice(12));
+  expect(JSON.parse(stdout)).toMatchObject([
+    { action: "accounts add", key_id: null, before: null, by: "Ann" },
+    { action: "keys create", key_id, before: null, by: "Bo" },
+    { before: { tier: "starter", note: null }, after: { tier: "pro", note: "=1, late" } },
+    { action: "accounts rm", after: null },
+  ]);
+  await run("accounts add b --tier pro");
+  expect(JSON.parse((await run("accounts log b --json")).stdout)).toMatchObject([
+    { by: userInfo().username },
+  ]);
+  const none = await run("accounts log nobody");
+  expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('Account "nobody"')]);
+});
+
 test("usage as CSV, and keys that end", async () => {
   const json = async (line: string) => JSON.parse((await run(`${line} --json`)).stdout);
   const { account_id } = await json("accounts add acme --tier starter");
@@ -160,6 +301,15 @@ test("usage as CSV, and keys that end", async () => {
   expect(await json("usage acme --month 2026-11")).toEqual([
     { month: "2026-11", account_id, account: "acme", tier: "starter", used: 0 },
   ]);
+  expect(await csv("--per day")).toBe(
+    `day,account_id,account,tier,calls\r\n2026-11-21,${account_id},acme,starter,0\r\n`,
+  );
+  expect(await json("usage acme --per day --month 2026-11")).toEqual([
+    { day: "2026-11-21", account_id, account: "acme", tier: "starter", used: 0 },
+  ]);
+  expect((await run("usage --per day --month 2026-08")).stderr).toBe(
+    'error: Month "2026-08": expected one of 2026-09 to 2026-11\n',
+  );
   for (const month of ["2026-12", "2025-09", "november"]) {
     const { code, stderr } = await run(`usage --month ${month} --csv`);
     expect([code, stderr]).toEqual([

@@ -11,7 +11,8 @@ export async function openRegistry(
   location: string,
   clock: Clock,
   purpose: StatePurpose,
+  by?: string,
 ): Promise<OpenRegistry> {
   const driver = await openDriver(location, purpose);
-  return Object.assign(new Registry(driver, clock), { close: () => driver.close() });
+  return Object.assign(new Registry(driver, clock, by), { close: () => driver.close() });
 }

@@ -15,6 +15,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { NoStateError } from "../../src/state/driver.ts";
+import { dayCount } from "../../src/state/month.ts";
 import { createState, openGatekeeper, withDriver, withRegistry } from "../../src/state/open.ts";
 import { openRegistry } from "./open-registry.ts";
 import { UnreachableError } from "../../src/lib/errors.ts";
@@ -221,6 +222,27 @@ describe("an SQLite state", () => {
     expect(await usage()).toBe(3);
     await gatekeeper.close();
     expect(await usage()).toBe(3);
+  });
+
+  test("forgets the count of a day 62 days after its end, and other counts later", async () => {
+    const counted = ["2026-10-31", "2026-11-21", "2026-11-22", "2027-01-20"].map((day) => ({
+      ...dayCount("acme", day),
+      used: 1,
+    }));
+    const month = { subject: "account:acme", month: "2026-10", used: 4 } as const;
+    await withDriver(location, "create", async (state) => {
+      const kept = [month, ...counted].map((count) => ({ ...count, keptMs: 0 }));
+      await state.write(await state.version(), [], kept);
+      const left = async (now: string): Promise<unknown> => {
+        expect(await state.forget(Date.parse(now))).toBe(false);
+        return (await state.readAll()).counts;
+      };
+      expect(await left("2027-01-01T00:00:00Z")).toHaveLength(5);
+      expect(await left("2027-01-22T23:59:59Z")).toEqual([month, ...counted.slice(1)]);
+      expect(await left("2027-01-23T00:00:00Z")).toEqual([month, ...counted.slice(2)]);
+      // A clock that is far ahead of the counts is not believed.
+      expect(await left("2031-01-01T00:00:00Z")).toEqual([month, counted[3]]);
+    });
   });
 
   test("that another process locks makes calls wait and does not block this process", async () => {
