@@ -70,7 +70,7 @@ async function namesIn(file: string, complaints: Complaints): Promise<Map<string
     complaints.at(`${source.name}:${line}`, finding),
   );
   let countSoFar = 0;
-  let isRead = true;
+  let isRead = false;
   for await (const chunk of readText(source, complaints)) {
     isRead = reader.read(chunk);
     if (!isRead) break;
