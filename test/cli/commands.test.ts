@@ -27,7 +27,7 @@ const SERVE = [
 const STATE = ["--state", "--json"];
 /** They act once, or change what an account may do: a variable that stays set would do that again. */
 const ONCE =
-  "--revise --rerender --restate-series --accept --yes --suspend --resume --mirror --tier".split(
+  "--revise --rerender --restate-series --accept --yes --suspend --resume --mirror --tier --update --accounts".split(
     " ",
   );
 
@@ -71,10 +71,10 @@ describe("--help", () => {
     ["accounts log", ["--csv", ...STATE]],
     ["keys create", ["--accounts", "--label", "--expires", "--csv", "--by", ...STATE]],
     ["keys ls", STATE],
-    ["keys suspend", STATE],
-    ["keys resume", STATE],
-    ["keys revoke", STATE],
-    ["keys rotate", ["--overlap", ...STATE]],
+    ["keys suspend", ["--by", ...STATE]],
+    ["keys resume", ["--by", ...STATE]],
+    ["keys revoke", ["--by", ...STATE]],
+    ["keys rotate", ["--overlap", "--by", ...STATE]],
     ["usage", ["--per", "--month", "--csv", ...STATE]],
     ["state init", STATE],
     ["state copy", ["--json"]],
