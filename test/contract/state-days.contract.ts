@@ -15,8 +15,8 @@ export function stateDaysContract(name: string, create: () => Promise<StateUnder
     });
     afterEach(() => use.close());
 
-    const byDay = async (month?: string): Promise<unknown> =>
-      (await use.registry.calls(undefined, "day", month)).map((one) => [
+    const byDay = async (month?: string, account?: string): Promise<unknown> =>
+      (await use.registry.calls(account, "day", month)).map((one) => [
         one.account,
         one.day,
         one.used,
@@ -40,13 +40,13 @@ export function stateDaysContract(name: string, create: () => Promise<StateUnder
       ];
       expect(await byDay()).toEqual([...days, ["other", "2026-11-22", 0]]);
       await use.registry.removeAccount("acme");
-      expect(await byDay("2026-11")).toEqual(days);
+      expect(await byDay("2026-11", "acme")).toEqual(days);
 
       // The last 62 days, of which the month before is always part.
       use.clock.nowMs = Date.parse("2027-01-21T23:59:59Z");
-      expect(await byDay("2026-11")).toEqual(days);
+      expect(await byDay("2026-11", "acme")).toEqual(days);
       use.clock.nowMs += 1_000;
-      expect(await byDay("2026-11")).toEqual([["acme", "2026-11-22", 1]]);
+      expect(await byDay("2026-11", "acme")).toEqual([["acme", "2026-11-22", 1]]);
       await expect(byDay("2026-10")).rejects.toThrow(
         'Month "2026-10": expected one of 2026-11 to 2027-01',
       );

@@ -225,10 +225,9 @@ describe("an SQLite state", () => {
   });
 
   test("forgets the count of a day 62 days after its end, and other counts later", async () => {
-    const counted = ["2026-10-31", "2026-11-21", "2026-11-22", "2027-01-20"].map((day) => ({
-      ...dayCount("acme", day),
-      used: 1,
-    }));
+    const counted = ["2026-10-31", "2026-11-21", "2026-11-22", "2026-12-31", "2027-01-20"].map(
+      (day) => ({ month: day.slice(0, 7), subject: dayCount("acme", day).subject, used: 1 }),
+    );
     const month = { subject: "account:acme", month: "2026-10", used: 4 } as const;
     await withDriver(location, "create", async (state) => {
       const kept = [month, ...counted].map((count) => ({ ...count, keptMs: 0 }));
@@ -237,11 +236,11 @@ describe("an SQLite state", () => {
         expect(await state.forget(Date.parse(now))).toBe(false);
         return (await state.readAll()).counts;
       };
-      expect(await left("2027-01-01T00:00:00Z")).toHaveLength(5);
+      expect(await left("2027-01-01T00:00:00Z")).toHaveLength(6);
       expect(await left("2027-01-22T23:59:59Z")).toEqual([month, ...counted.slice(1)]);
       expect(await left("2027-01-23T00:00:00Z")).toEqual([month, ...counted.slice(2)]);
       // A clock that is far ahead of the counts is not believed.
-      expect(await left("2031-01-01T00:00:00Z")).toEqual([month, counted[3]]);
+      expect(await left("2031-01-01T00:00:00Z")).toEqual([month, ...counted.slice(3)]);
     });
   });
 
@@ -302,7 +301,7 @@ describe("an SQLite state", () => {
     await gatekeeper.close();
     nowMs = Date.parse("2026-12-01T01:00:00.000Z");
     const next = await openGatekeeper(location, moving);
-    await vi.waitFor(() => expect(subjects()).toEqual(["2026-11 account"]), SOON);
+    await vi.waitFor(() => expect(subjects()).toEqual(["2026-11 account", "2026-11 day"]), SOON);
     await next.close();
   });
 
@@ -330,10 +329,15 @@ describe("an SQLite state", () => {
     }
     expect(subjects()).toEqual([
       "2026-11 account",
+      "2026-11 day",
+      "2026-11 day",
       "2026-12 account",
       "2026-12 address",
+      "2026-12 day",
       "2029-05 account",
       "2029-05 address",
+      "2029-05 day",
+      "2029-05 day",
     ]);
   });
 });

@@ -11,7 +11,7 @@ import { PROGRAM } from "../../src/lib/version.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { parseVerifyKeys } from "../../src/snapshot/signing-key.ts";
 import type { Subject } from "../../src/state/driver.ts";
-import { openGatekeeper } from "../../src/state/open.ts";
+import { openGatekeeper, withRegistry } from "../../src/state/open.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { inProcess } from "../cli/run.ts";
 import { PythonClient } from "../guide/python-client.ts";
@@ -201,6 +201,23 @@ describe.each([...frozen, "this version"])("%s", (version) => {
       expect(await gatekeeper.counts.used(verdict.subject as Subject, nowMs)).toBe(used + 1);
     }
     await gatekeeper.close();
+    // Of 0.2.0 it has no log of accounts, and no counts by day.
+    const { actions, days } = await withRegistry(
+      path("kept"),
+      new TestClock(nowMs),
+      "use",
+      async (registry) => {
+        const hadLog = (await registry.log("pro")).length;
+        await registry.setAccount("pro", { note: "upgraded" });
+        const entries = await registry.log("pro");
+        return {
+          actions: entries.slice(hadLog).map(({ action, after }) => [action, after]),
+          days: (await registry.calls("pro", "day")).map(({ day, used }) => [day, used > 0]),
+        };
+      },
+    );
+    expect(actions).toEqual([["accounts set", { note: "upgraded" }]]);
+    expect(days).toEqual([[ASKED_AT.slice(0, 10), true]]);
   });
 
   test("its log goes on: a publish, a rollback, a correction and a prune, under another key", async () => {
