@@ -24,7 +24,8 @@ import { storeFromOptions } from "./store-options.ts";
 import { timeGatesFrom } from "./time-options.ts";
 
 const INPUT_HELP = `
-Inputs are CSV, JSON (an array of objects) or NDJSON, in UTF-8. An input has at most
+Inputs are CSV, JSON (an array of objects) or NDJSON, in UTF-8. --map reads quotes and closes in other forms of CSV:
+{"delimiter": ";", "decimal": ",", "dates": "DD.MM.YYYY", "columns": {"id": "Code", "spot_usd": "Price"}}. An input has at most
 ${MAX_INPUT_MEGABYTES} MB, unpacked, and ${MAX_INPUT_ROWS} rows, and a row (a record of CSV, a line of NDJSON, an item
 of JSON) at most ${MAX_ROW_CHARACTERS} characters. An address must answer with 200 within 60 seconds, must say where its
 body ends (content-length or chunked coding), and can redirect only within its own origin. Requests go through
@@ -45,7 +46,7 @@ export function publishCommand(): Command {
       examples(
         "publish --catalog catalog.csv --closes history.csv --quotes quotes.csv",
         "publish --quotes https://feed.example/quotes.json --wait 25m --store s3://prices/chipboard",
-        "publish --quotes kurse.csv --closes schlusskurse.csv --map map.json",
+        "publish --quotes excel.csv --map map.json",
         "publish --quotes quotes.csv --hold ddr5-16gb,n3-wafer --hold-invalid --ignore-unknown",
         "publish --quotes quotes.csv --accept moves:ddr5-16gb --accept sparse",
         "publish --quotes quotes.csv --closed Sat,Sun --holidays holidays.txt",

@@ -136,7 +136,7 @@ export function wideLayouts(
   });
 }
 
-/** `"Preis", which map.json names for spot_usd; the header has "Code", "Kurs"`. */
+/** `"Price", which map.json names for spot_usd; the header has "Code", "Level"`. */
 function missing(
   theirs: string,
   ours: string,

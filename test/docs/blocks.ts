@@ -1,7 +1,10 @@
 /** The code blocks of a Markdown text in order, each with the prose before it. */
 
 export interface Block {
-  /** `sh`: commands; `text`: the output of the block before; `csv`: a file; `console`: both, by turns. */
+  /**
+   * `sh`: commands; `text`: the output of the block before; `csv`, and `json` behind the name of a file: a file;
+   * `console`: both, by turns.
+   */
   readonly language: string;
   /**
    * Who runs the commands: empty: somebody in a checkout (`story.test.ts`); `root`: root on a machine
@@ -27,7 +30,7 @@ export function blocksOf(markdown: string): Block[] {
 
 /** The name of the file in a block: the last one that the prose before it names. */
 export function fileNameOf({ before }: Block): string {
-  const name = [...before.matchAll(/`([\w-]+\.csv)`/g)].at(-1)?.[1];
+  const name = [...before.matchAll(/`([\w-]+\.(?:csv|json))`/g)].at(-1)?.[1];
   if (name === undefined) throw new Error(`no file is named before a block: ${before}`);
   return name;
 }

@@ -37,6 +37,7 @@ export const PAGES = all.filter((page) => !isMade(page));
 const STORY = [
   "README.md",
   "docs/operate/first-publish.md",
+  "docs/operate/maps.md",
   "docs/operate/sessions.md",
   "docs/operate/customers.md",
   "docs/operate/billing.md",

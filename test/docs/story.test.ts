@@ -52,7 +52,8 @@ describe("their blocks", () => {
   let printed = "";
   for (const [index, block] of blocks.entries()) {
     const [firstLine = ""] = block.text.split("\n");
-    if (block.language === "csv") {
+    const isMap = block.language === "json" && /`[\w-]+\.json`/.test(block.before);
+    if (block.language === "csv" || isMap) {
       test(`${fileNameOf(block)} is written`, () =>
         writeFile(join(checkout, fileNameOf(block)), block.text));
     } else if (block.language === "sh") {
