@@ -23,7 +23,7 @@ export class TableRow {
   /** The row's line (CSV, NDJSON; from 1) or index (JSON; from 0) in its source. */
   readonly position: number;
   readonly #rows: TableRows;
-  /** As they came, in the order of the table's columns. */
+  /** As they came, in the order of the table's columns; undefined: the header lacks the column. */
   readonly #cells: readonly (string | null | undefined)[];
   /** What messages call the columns. */
   readonly #names: readonly string[];
