@@ -236,6 +236,7 @@ test("corrections: the oldest snapshot first, within delay and depth, of the cat
     new_usd,
     reason: contract_id === "a" ? "Typing error" : "Late report",
     corrected_in: `2026-11-21T00Z/r${contract_id === "a" ? 3 : 2}`,
+    publication: contract_id === "a" ? 3 : 2,
   });
   const ofB = item("b", "2026-11-20T12:00:00.000Z", 4, 4.5);
   const all = [

@@ -156,7 +156,13 @@ describe("a published close", () => {
     const store = await storeOf(["a"], { a: 10 }, { a: 11 });
     expect(await closesOf(store, "composite", "starter")).toEqual({ 1: 100 });
     const { series } = await headJson(store, "starter/indices/composite.json");
-    expect(Object.keys(series)).toEqual(["method", "base", "restatements", "history"]);
+    expect(Object.keys(series)).toEqual([
+      "method",
+      "base",
+      "restatements",
+      "history_from",
+      "history",
+    ]);
   });
 });
 
@@ -305,6 +311,7 @@ describe("an index", () => {
       base: null,
       restatements: [],
       last_used: [],
+      history_from: "2021-11-03",
       history: [],
     });
   });

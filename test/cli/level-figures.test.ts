@@ -164,6 +164,7 @@ describe("figures of a published level", () => {
         new_usd: 12,
         reason: "Wider range",
         corrected_in: "2026-11-21T00Z/r2",
+        publication: 2,
       },
     ]);
     expect((await tryPublish(store, run)).result?.outcome).toBe("unchanged");

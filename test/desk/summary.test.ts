@@ -55,6 +55,7 @@ test("corrections and a withdrawal at 00:00 and at 12:00 of past sessions", asyn
     new_usd: item.new_usd === null ? null : Number(item.new_usd),
     reason: REASON,
     corrected_in: "2026-11-21T12Z/r2",
+    publication: 5,
   }));
   expect((await deskJson("diff head~1 head", store)).corrected).toEqual(numbers);
   expect((await deskJson("diff head head~1", store)).corrected).toEqual([]);

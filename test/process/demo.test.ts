@@ -172,6 +172,7 @@ test("it looks like a market: in time, with a correction, breaks, a renaming, a 
           new_usd: expect.any(Number),
           reason: "Illustrative: the source corrected a misprint",
           corrected_in: "2026-11-20T12Z/r1",
+          publication: expect.any(Number),
         },
       ]);
       expect(corrections[0].old_usd / corrections[0].new_usd).toBeCloseTo(1.03, 3);
