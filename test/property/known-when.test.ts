@@ -3,21 +3,25 @@
  * random histories of a store, compared with what `?publication=N` answers.
  */
 import { fc, test } from "@fast-check/vitest";
-import { parse } from "csv-parse/sync";
-import { stringify } from "csv-stringify/sync";
 import { expect } from "vitest";
 import { prune } from "../../src/desk/prune.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import type { GateName } from "../../src/feed/gates.ts";
 import { ChipboardError } from "../../src/lib/errors.ts";
 import { NO_KEYS } from "../../src/snapshot/log/sign.ts";
-import { snapshotText } from "../../src/store/paths.ts";
 import { catalogOf, tryPublish, type CatalogRow, type Run } from "../cli/small-market.ts";
-import { startTestProxy, TestClock } from "../http/fixture.ts";
-import { ANY_TIME, readHead } from "../store/log-entries.ts";
+import { TestClock } from "../http/fixture.ts";
+import { ANY_TIME } from "../store/log-entries.ts";
 import { MemoryStore } from "../store/memory-store.ts";
-import { plainBytes } from "../store/stored-file.ts";
-import { isWithinDepth } from "./naive-market.ts";
+import { quotesCsv, type GivenRow } from "./given-rows.ts";
+import {
+  expectAnswers,
+  expectKnown,
+  expectNumbered,
+  KnownEntries,
+  type Head,
+  type PublishedMarket,
+} from "./known-entries.ts";
 import { indexOf, utcOf } from "./raw-markets.ts";
 
 const FIRST = indexOf("2026-11-21T00:00:00.000Z");
@@ -76,54 +80,11 @@ const step = fc.oneof(
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 type Publish = Extract<Step, { kind: "publish" }>;
 
-/** A row of a file, by the names of its columns. */
-type Row = Readonly<Record<string, string>>;
-
-interface GivenRow {
-  readonly id: string;
-  readonly session: number;
-  readonly usd: string | null;
-  readonly text: string;
-}
-
-/** An entry of the log that made a head, with the files that readers then had. */
-interface Head {
-  readonly number: number;
-  readonly isRollback: boolean;
-  readonly snapshot: string;
-  readonly levels: readonly Row[];
-  readonly superseded: readonly Row[];
-  readonly corrections: readonly CorrectionItem[];
-  /** How many of them its entry of the log counts as its own. */
-  readonly corrected: number;
-}
-
-/** A correction in corrections.json. */
-interface CorrectionItem {
-  readonly contract: string;
-  readonly session_utc: string;
-  readonly corrected_in: string;
-  readonly publication: number | null;
-}
-
-/** A snapshot as its run left it. */
-interface Published {
-  readonly session: number;
-  readonly catalog: readonly CatalogRow[];
-  /** The contracts that its run renamed: the new ids by the old ones. */
-  readonly renamed: ReadonlyMap<string, string>;
-}
-
 /** A store that goes through the steps. What its rules refuse is no step. */
 class History {
   readonly store = new MemoryStore();
   readonly clock = new TestClock();
-  readonly heads: Head[] = [];
-  readonly snapshots = new Map<string, Published>();
-
-  published({ snapshot }: Head): Published {
-    return this.snapshots.get(snapshot) as Published;
-  }
+  readonly known = new KnownEntries(this.store);
 
   /** The first publish. */
   async begin(contracts: number, backs: readonly number[]): Promise<void> {
@@ -148,12 +109,12 @@ class History {
     } catch (error) {
       if (!(error instanceof ChipboardError) || error.exitCode !== 2) throw error;
     }
-    await this.#read();
+    await this.known.read();
   }
 
   async #publish({ gap, changes, catalog: wanted }: Publish): Promise<void> {
-    const head = this.heads.at(-1) as Head;
-    const before = this.published(head);
+    const head = this.known.heads.at(-1) as Head;
+    const before = this.known.published(head);
     const session = before.session + gap;
     const { catalog, renamed } = changedCatalog(before.catalog, wanted, session);
     const rows = new Map<string, GivenRow>();
@@ -170,14 +131,14 @@ class History {
     await this.#attempt({ session, catalog, renamed }, [...rows.values()]);
   }
 
-  async #attempt(wanted: Published, rows: readonly GivenRow[]): Promise<void> {
+  async #attempt(wanted: PublishedMarket, rows: readonly GivenRow[]): Promise<void> {
     const { session, catalog, renamed } = wanted;
     this.clock.ms = Math.max(this.clock.ms, Date.parse(utcOf(session)) + 300_000);
     const formerly = new Map([...renamed].map(([old, id]) => [id, old]));
     const run: Run = {
       session: utcOf(session),
       catalog: catalogOf(catalog.map((row) => ({ ...row, formerly: formerly.get(row.id) ?? "" }))),
-      quotes: quotesOf(rows),
+      quotes: quotesCsv(rows),
       revise: "Changed",
       nowMs: this.clock.ms,
       minCoverageMicros: 0,
@@ -194,42 +155,7 @@ class History {
     }
     // 2: a rule of contracts or levels forbids it.
     expect([0, 2]).toContain(ended.code);
-    if (ended.result?.outcome !== "published") return;
-    this.snapshots.set(snapshotText(ended.result.snapshot), wanted);
-    await this.#read();
-  }
-
-  /** Notes the head if it is new. */
-  async #read(): Promise<void> {
-    const head = await readHead(this.store);
-    if (head === null || head.number === this.heads.at(-1)?.number) return;
-    const snapshot = snapshotText(head);
-    const rowsOf = async (name: string): Promise<Row[]> =>
-      rowsIn(String(await plainBytes(this.store, `sessions/${snapshot}/pro/${name}`)));
-    this.heads.push({
-      number: head.number,
-      isRollback: head.action === "rollback",
-      snapshot,
-      levels: await rowsOf("levels.csv"),
-      superseded: await rowsOf("superseded.csv"),
-      corrections: JSON.parse(
-        String(await plainBytes(this.store, `sessions/${snapshot}/corrections.json`)),
-      ),
-      corrected: head.corrections,
-    });
-  }
-
-  /** The entry and those before it that no rollback withdrew from it, newest first. */
-  lineOf(head: Head): Head[] {
-    const line: Head[] = [];
-    for (let at = this.heads.indexOf(head); at >= 0;) {
-      const entry = this.heads[at] as Head;
-      line.push(entry);
-      const isItsPublish = ({ snapshot, isRollback }: Head): boolean =>
-        snapshot === entry.snapshot && !isRollback;
-      at = entry.isRollback ? this.heads.findIndex(isItsPublish) : at - 1;
-    }
-    return line;
+    if (ended.result?.outcome === "published") await this.known.read(wanted);
   }
 }
 
@@ -238,7 +164,7 @@ function changedCatalog(
   catalog: readonly CatalogRow[],
   wanted: Publish["catalog"],
   session: number,
-): Pick<Published, "catalog" | "renamed"> {
+): Pick<PublishedMarket, "catalog" | "renamed"> {
   const renamed = new Map<string, string>();
   if (wanted === null) return { catalog, renamed };
   const { kind, contract, id } = wanted;
@@ -279,92 +205,6 @@ function changedCatalog(
   return { catalog, renamed };
 }
 
-const quotesOf = (rows: readonly GivenRow[]): string =>
-  stringify(
-    rows.map(({ id, session, usd, text }) => [
-      id,
-      utcOf(session),
-      usd,
-      usd === null ? "withdrawn" : "",
-      text,
-    ]),
-    { header: true, columns: ["id", "session_utc", "spot_usd", "basis", "break"] },
-  );
-
-const rowsIn = (text: string): Row[] => parse(text, { columns: true, record_delimiter: "\r\n" });
-
-/** The row without the numbers of entries, as text, under the present id. */
-function textOf(row: Row, idOf: (id: string) => string): string {
-  const { known_from: _from, known_to: _to, contract_id, ...cells } = row;
-  return JSON.stringify([idOf(contract_id as string), ...Object.values(cells)]);
-}
-
-/** What the contract says of the two files of a head. Returns how many entries it compared. */
-function expectKnown(history: History, head: Head): number {
-  const line = history.lineOf(head);
-  const { session, catalog } = history.published(head);
-  const isDeep = (row: Row, at: number): boolean =>
-    isWithinDepth((row["session_utc"] as string).slice(0, 10), utcOf(at), "pro");
-  const rows = [...head.levels, ...head.superseded];
-  const numbers = new Set(line.filter(({ isRollback }) => !isRollback).map(({ number }) => number));
-  for (const { known_from, known_to } of rows) {
-    expect(numbers).toContain(Number(known_from));
-    if (known_to === undefined) continue;
-    expect(numbers).toContain(Number(known_to));
-    expect(Number(known_to)).toBeGreaterThan(Number(known_from));
-  }
-  expect(head.superseded.filter((row) => !isDeep(row, session))).toEqual([]);
-
-  const order = ["memory", "semiconductor"].flatMap((board) =>
-    catalog.filter((row) => (row.board ?? "memory") === board).map(({ id }) => id),
-  );
-  const keyOf = ({ contract_id: id = "", session_utc, known_from = "" }: Row): string => {
-    const place = order.indexOf(id);
-    const of = place < 0 ? `z${id}` : String(place);
-    return `${of} ${session_utc} ${known_from.padStart(9, "0")}`;
-  };
-  const keys = head.superseded.map(keyOf);
-  expect(keys).toEqual(keys.toSorted());
-
-  let idOf = (id: string): string => id;
-  for (const entry of line) {
-    const published = history.published(entry);
-    const within = (row: Row): boolean => isDeep(row, session) && isDeep(row, published.session);
-    const known = rows.filter(
-      ({ known_from, known_to = Infinity }) =>
-        Number(known_from) <= entry.number && Number(known_to) > entry.number,
-    );
-    const found = known.filter(within).map((row) => textOf(row, (id) => id));
-    const expected = entry.levels.filter(within).map((row) => textOf(row, idOf));
-    expect([...new Set(found)].sort()).toEqual([...new Set(expected)].sort());
-    const presentOf = idOf;
-    if (!entry.isRollback) idOf = (id) => presentOf(published.renamed.get(id) ?? id);
-  }
-  return line.length;
-}
-
-/** A publish adds its corrections with its own number to those of the entry before; a rollback has those of then. */
-function expectNumbered(history: History, head: Head): void {
-  const [, parent] = history.lineOf(head);
-  const older = head.isRollback
-    ? (history.heads.find(({ snapshot }) => snapshot === head.snapshot) as Head).corrections
-    : (parent?.corrections ?? []);
-  const { renamed } = history.published(head);
-  const renamedOlder = older.map((item) => ({
-    ...item,
-    contract: renamed.get(item.contract) ?? item.contract,
-  }));
-  const kept = head.corrections.slice(0, older.length);
-  expect(kept).toEqual(head.isRollback ? older : renamedOlder);
-  const fresh = head.corrections.slice(older.length);
-  expect(fresh.length).toBe(head.isRollback ? 0 : head.corrected);
-  for (const { publication, corrected_in } of fresh) {
-    expect([publication, corrected_in]).toEqual([head.number, head.snapshot]);
-  }
-  const order = fresh.map(({ contract, session_utc }) => `${contract} ${session_utc}`);
-  expect(order).toEqual(order.toSorted());
-}
-
 const histories = fc.record({
   contracts: fc.integer({ min: 2, max: 4 }),
   backs: fc.uniqueArray(fc.constantFrom(...BACK, 4, 5, 6, 7), { minLength: 3 }),
@@ -378,23 +218,9 @@ test.prop([histories], { numRuns: 20 })(
     await history.begin(contracts, backs);
     for (const each of steps) {
       await history.take(each);
-      const head = history.heads.at(-1) as Head;
-      expectKnown(history, head);
-      expectNumbered(history, head);
+      expectKnown(history.known);
+      expectNumbered(history.known);
     }
-    const { store, clock, heads } = history;
-    const proxy = await startTestProxy({ store, clock });
-    try {
-      const ask = async (name: string, number: number) =>
-        proxy.get(`/api/public/v1/${name}?publication=${number}`, { key: proxy.pro });
-      for (const { number, levels, superseded } of heads) {
-        const answer = await ask("levels.csv", number);
-        if (answer.status === 410) continue;
-        expect(rowsIn(answer.text)).toEqual(levels);
-        expect(rowsIn((await ask("superseded.csv", number)).text)).toEqual(superseded);
-      }
-    } finally {
-      await proxy.close();
-    }
+    await expectAnswers(history.known, history.store, history.clock);
   },
 );
