@@ -103,8 +103,6 @@ export class SteppedHistory {
     return isPublished;
   }
 
-  /** Compares the files of the new head with the calculation, and notes them. */
-
   /** Rolls back to a snapshot, whose files are as they were. */
   async rollBack(reference: string): Promise<void> {
     const { store, clock } = this;
@@ -134,6 +132,7 @@ export class SteppedHistory {
     return isPublished;
   }
 
+  /** Compares the files of the new head with the calculation, and notes them. */
   async #compare(market: RunMarket, { renamed, restates: asked }: RunManner): Promise<void> {
     const entry = await readHead(this.store);
     if (entry === null) throw new Error("The store is empty");
