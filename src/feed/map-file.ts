@@ -205,7 +205,8 @@ function formsOf(value: unknown): WrittenForm | null {
 /** The name that TextDecoder gives an encoding; null: it does not know it. */
 function encodingOf(label: string): string | null {
   try {
-    return new TextDecoder(label).encoding;
+    // Everybody in Korea calls it so, but no standard does.
+    return new TextDecoder(/^cp949$/i.test(label) ? "euc-kr" : label).encoding;
   } catch {
     return null;
   }

@@ -1,5 +1,6 @@
 /** Decodes text, or complains and says what the file is instead. */
 import { quoted, type Complaints } from "./complaints.ts";
+import { koreanDecoder } from "./korean-decoder.ts";
 import type { InputSource } from "./source.ts";
 
 /** The largest input, unpacked. A larger one is refused, because its rows may not fit in memory. */
@@ -52,7 +53,8 @@ export async function* readText(
   encoding = "utf-8",
 ): AsyncGenerator<string> {
   const isUtf8 = encoding === "utf-8";
-  const decoder = new TextDecoder(encoding, { fatal: isUtf8 });
+  const decoder =
+    encoding === "euc-kr" ? koreanDecoder() : new TextDecoder(encoding, { fatal: isUtf8 });
   let line = 1;
   let sizeBytes = 0;
   /** The end of the chunk before, from the start of a character that may go on in the next one. */

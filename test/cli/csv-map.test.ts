@@ -57,7 +57,7 @@ const FILES = [
       "x7C48Sy03MCnLLChsN0sseLB2MDPDQq18LelIDE2R2IssLMsIjM3LDQ0MCIsMjAyNi4gMTEuIDIwDQois7215SwgNTEyR2IiLLCzLCIxLDE1MiwwMDAiLDIwMjYuIDExLiAxOQ0K",
     ),
     map: {
-      encoding: "euc-kr",
+      encoding: "CP949",
       thousands: ",",
       dates: "YYYY. MM. DD",
       columns: { id: "품목", spot_usd: "가격", as_of: "기준일" },
