@@ -8,6 +8,7 @@ import { mcpHttpServer } from "../../src/mcp/http.ts";
 import { listen } from "../../src/proxy/http/server.ts";
 import { chipboard, Serving } from "../program/program.ts";
 import { agentOf1x, agentOfToday, agentOver, type Agent } from "../../tools/client/agents.ts";
+import { SAME_ID } from "./client.ts";
 import { publishSession, startTestProxy, SESSION, type TestProxy } from "./fixture.ts";
 import { CLIENTS, testWithClients } from "./needed-tools.ts";
 
@@ -120,7 +121,7 @@ describe.each(Object.keys(KEYS))("caller: %s", (caller) => {
     const route = await direct(path);
     const said = JSON.parse(text);
     if (route.status !== 200) {
-      expect([isError, said]).toEqual([true, route.json]);
+      expect([isError, { ...said, request_id: SAME_ID }]).toEqual([true, route.json]);
       expect(said.detail).toMatch(/\w/);
       return;
     }
