@@ -8,6 +8,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { prune } from "../../src/desk/prune.ts";
+import { NO_KEYS } from "../../src/snapshot/log/sign.ts";
+import { ANY_TIME } from "../store/log-entries.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { plainBytes } from "../store/stored-file.ts";
 import { FILES, ledgerMonthContent } from "../../src/store/paths.ts";
@@ -37,7 +40,7 @@ const contentOf = (parts: readonly { readonly key: string }[]): object[] =>
 const FIRST_DATE = "2021-04-14";
 const LAST_SESSION = "2026-04-13T12:00:00.000Z";
 /**
- * Five years of single sessions take minutes, so the test replays only the last weeks. 1825 in the
+ * Five years of single sessions take a quarter of an hour, so the test replays only the last weeks. 1825 in the
  * environment replays all of them.
  */
 const REPLAYED_DAYS = Number(process.env["CHIPBOARD_TEST_REPLAYED_DAYS"] ?? 28);
@@ -161,6 +164,7 @@ describe.runIf(isThere)("real series", () => {
     const store = new MemoryStore();
     const first = Date.parse(LAST_SESSION) - REPLAYED_DAYS * 86_400_000;
     let last = await publishOnce(store, new Date(first).toISOString());
+    const entries = new Map<string, number>();
     for (let day = 1; day <= REPLAYED_DAYS; day += 1) {
       const sessionUtc = new Date(first + day * 86_400_000).toISOString();
       const closes = levels.filter(({ session_utc: at }) => at === sessionUtc);
@@ -168,10 +172,15 @@ describe.runIf(isThere)("real series", () => {
       const given = { contracts, quotes: [], closes, maxCarryDays: MAX_CARRY_DAYS };
       last = await publishRaw(store, given, sessionUtc);
       expect(last.outcome).toBe("published");
+      entries.set(sessionUtc, last.publication as number);
+      // All snapshots of five years do not fit into memory.
+      if (day % 20 === 0) {
+        const clock = { now: () => Date.parse(sessionUtc) + 120_000 };
+        await prune(store, 1, false, clock, NO_KEYS, ANY_TIME);
+      }
     }
 
     expect(last.manifest.session_utc).toBe(LAST_SESSION);
-    expect(last.publication).toBe(REPLAYED_DAYS + 1);
     const shared = once.manifest.files.filter(({ path }) => !OF_THE_RUN.includes(path));
     const files = last.manifest.files.filter(({ path }) => !OF_THE_RUN.includes(path));
     expect(files).toEqual(shared);
@@ -185,10 +194,10 @@ describe.runIf(isThere)("real series", () => {
     const path = FILES.levelsCsv("pro");
     const [rows, rowsAtOnce] = [await stepped.csv(path), await atOnce.csv(path)];
     expect(withoutEntries(rows)).toEqual(withoutEntries(rowsAtOnce));
-    const entryOf = ({ session_utc: at = "" }: Readonly<Record<string, string>>): string =>
-      String(1 + Math.max(0, Math.ceil((Date.parse(at) - first) / 86_400_000)));
-    expect(rows.map((row) => row["known_from"])).toEqual(rows.map(entryOf));
-  });
+    expect(rows.map((row) => Number(row["known_from"]))).toEqual(
+      rows.map((row) => entries.get(row["session_utc"] ?? "") ?? 1),
+    );
+  }, 36_000_000);
 
   it.each([
     // The last session in which a series is carried, and the next one.
