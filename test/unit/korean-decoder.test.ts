@@ -2,7 +2,8 @@
 import { expect, test } from "vitest";
 import { koreanDecoder } from "../../src/feed/korean-decoder.ts";
 
-const decoded = (...bytes: number[]): string => koreanDecoder().decode(Uint8Array.from(bytes));
+const whole = koreanDecoder();
+const decoded = (...bytes: number[]): string => whole.decode(Uint8Array.from(bytes));
 
 test.each([
   [0x8141, "갂"],
