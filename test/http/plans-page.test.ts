@@ -28,7 +28,12 @@ const OFFERS = [
     "CSV and Parquet",
   ],
   ["Since when each level has stood, and what stood before /superseded.csv", "no", "no", "yes"],
-  ["All of this as it was published then ?publication= ?as_of=", "none", "90 days", "5 years"],
+  [
+    "All of this as it was published then ?publication= ?as_of= ?session=",
+    "none",
+    "90 days",
+    "5 years",
+  ],
   ["Corrections of all contracts /corrections", "none", "90 days", "5 years"],
   ["SHA-256 of each file, for one call /sums", "newest publication", "90 days", "5 years"],
   ["Calls a month", "1,000 per network address", "25,000 per account", "unlimited"],

@@ -193,7 +193,9 @@ test("prints its version, publishes and serves", async () => {
 });
 
 test("the Python client, in an empty environment, from wheel and sources", async () => {
-  await chipboard("publish --catalog c.csv --quotes q.csv --store watched");
+  writeFileSync(join(folder, "parts.csv"), catalogOf(["a", "b"]));
+  writeFileSync(join(folder, "levels.csv"), quotesOf({ a: 1, b: 2 }));
+  await chipboard("publish --catalog parts.csv --quotes levels.csv --store watched");
   await chipboard("accounts add watcher --tier pro");
   const [key = ""] = (await chipboard("keys create watcher")).split("\n");
   const serving = await serve(["--store", "watched", "--state", "state"], {

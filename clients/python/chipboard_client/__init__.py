@@ -504,8 +504,8 @@ class Client:
         with `code` for an id of the rules that left the board; the other rules go on.
 
         With the file `state` nothing is lost over restarts: every publication since the last look is judged, and an event
-        counts as told when the next one is asked for, or the iteration ends; until then each start tells it again, with
-        the same `event_id`. One program at a time may use the file. `once` ends after what is new, for cron.
+        counts as told when the loop asks for the next one. Until then, and if you leave the loop, the next start tells it
+        again, with the same `event_id`. One program at a time may use the file. `once` ends after what is new, for cron.
 
         It looks every ten minutes, and every minute while a session is due. A look costs nothing unless something was
         published; then it costs a call for the board, one for all indices, and one for corrections, for each publication.

@@ -5,7 +5,7 @@
 import { NO_QUEUE, type Place } from "../../lib/turns.ts";
 import { isDelisted, type Contract } from "../../market/contract.ts";
 import { indicesOf } from "../../market/indices.ts";
-import { dateText, parseSession, type Session } from "../../market/session.ts";
+import { dateText, parseSession } from "../../market/session.ts";
 import type { Tier } from "../../market/tier.ts";
 import type { Denial } from "../../api/problems.ts";
 import { fault, invalid, shownText, type Fault } from "../../api/query.ts";
@@ -137,7 +137,7 @@ export function delisting(
   tier: Tier,
   { tiers }: Pick<ServedSnapshot, "tiers">,
 ): { readonly delisted_on?: string } {
-  const session = parseSession(tiers[tier.name]?.session_utc ?? "") as Session | null;
+  const session = parseSession(tiers[tier.name]?.session_utc ?? "");
   if (session === null || contract.delistedOn === null || !isDelisted(contract, session)) return {};
   return { delisted_on: dateText(contract.delistedOn) };
 }
