@@ -40,6 +40,18 @@ afterAll(() => rm(folder, { recursive: true }));
 const withoutUntold = (name: string, value: unknown): unknown =>
   value === null && ["relative", "contribution_24h_pct"].includes(name) ? undefined : value;
 
+/**
+ * What is meant to be answered otherwise since 0.2.0: an id that the contract got later leads to that of the old
+ * snapshot, and a basket says of a delisted contract that it is.
+ */
+function since020(address: string, answer: Omit<Answer, "tier" | "path">): object {
+  if (answer.code !== "unknown_contract") return answer;
+  if (/\/prices\/ddr5-16gb-spot\?(?:publication|as_of)=/.test(address)) return { status: 308 };
+  return address.endsWith("?ids=n3-wafer,nor-old&weights=3,1")
+    ? { status: 400, code: "not_on_board" }
+    : answer;
+}
+
 test("the version that is in package.json is frozen", () => {
   // A development version is none yet.
   const [version = "", isDevelopment = false] = PROGRAM.version.split("-");
@@ -87,7 +99,8 @@ describe.each([...frozen, "this version"])("%s", (version) => {
     expect(asked.length).toBeGreaterThan(50);
     for (const { tier, path: address, ...answer } of asked) {
       const now = await answerTo(by.url + address, keyOf(by, tier), coding);
-      expect([tier, address, now]).toMatchObject([tier, address, answer]);
+      const expected = version === "0.2.0" ? since020(address, answer) : answer;
+      expect([tier, address, now]).toMatchObject([tier, address, expected]);
     }
   }
 
