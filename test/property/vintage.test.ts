@@ -9,7 +9,12 @@ import { parseSession, sessionStartMs, type Session } from "../../src/market/ses
 import { KEY_TIER_NAMES, TIERS, tierSession, type KeyTierName } from "../../src/market/tier.ts";
 import type { Fault } from "../../src/api/query.ts";
 import { LogReader } from "../../src/proxy/serve/log-reader.ts";
-import { depthDenial, findVintage, readVintage } from "../../src/proxy/answers/vintage.ts";
+import {
+  depthDenial,
+  findVintage,
+  historyDenial,
+  readVintage,
+} from "../../src/proxy/answers/vintage.ts";
 import {
   isPublication,
   renderEntry,
@@ -350,3 +355,44 @@ test.prop([cases], runs(1_500))("nobody reaches data beyond the tier", async (gi
     }
   }
 });
+
+const endings = fc.record({
+  session: fc.integer({ min: FIRST, max: FIRST + 4_000 }),
+  /** Days before the session at which the dates asked for end: around 90 days and five years. */
+  back: fc.oneof(
+    fc.integer({ min: 85, max: 95 }),
+    fc.integer({ min: 1_822, max: 1_832 }),
+    fc.integer({ min: -10, max: 4_000 }),
+  ),
+  ofPro: fc.constantFrom("0".repeat(64), null, undefined),
+});
+
+test.prop([endings], runs(1_500))(
+  "dates that end before the tier's history are those of a fuller tier, if the snapshot has it",
+  ({ session, back, ofPro }) => {
+    const dateOf = (ms: number): string => instantText(ms).slice(0, 10);
+    const to = dateOf(sessionStartMs(session) - back * DAY_MS);
+    const firstOf = (tier: KeyTierName): string => {
+      const today = Date.parse(dateOf(sessionStartMs(session) - delayMsOf(tier)));
+      return dateOf(oldestMs[tier](today) + DAY_MS);
+    };
+    const roots = {
+      free: null,
+      starter: "1".repeat(64),
+      ...(ofPro !== undefined && { pro: ofPro }),
+    };
+    const [entry] = logOf([{ action: "publish", gap: 0, choice: 0, clockMs: 0 }]) as [Publication];
+    const publication: Publication = { ...entry, session, roots };
+    const isPros = to < firstOf("starter") && to >= firstOf("pro") && ofPro != null;
+    expect(historyDenial(to, TIERS.starter, publication)?.extras).toEqual(
+      isPros ? { required_tier: "pro", history_from: firstOf("starter") } : undefined,
+    );
+    for (const [none, tier] of [
+      [to, TIERS.pro],
+      [to, TIERS.free],
+      [null, TIERS.starter],
+    ] as const) {
+      expect(historyDenial(none, tier, publication)).toBeNull();
+    }
+  },
+);
