@@ -2,11 +2,9 @@
  * Real daily series of other markets, from a folder beside the repository: with holes, late starts and
  * ends, and prices of zero and below. Without that folder, this suite says so and runs nothing.
  */
-import { existsSync, readFileSync } from "node:fs";
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { prune } from "../../src/desk/prune.ts";
 import { NO_KEYS } from "../../src/snapshot/log/sign.ts";
@@ -18,12 +16,7 @@ import { expectNaive, expectWorkbook } from "../property/against-naive.ts";
 import type { RawContract, RawLevel, RawMarket } from "../property/naive-levels.ts";
 import { catalogCsv, publishRaw, PublishedFiles, withoutEntries } from "../property/published.ts";
 import { inProcess } from "../cli/run.ts";
-
-const SERIES = fileURLToPath(new URL("../../../shared/data/series-open.csv", import.meta.url));
-const isThere = existsSync(SERIES);
-if (!isThere) {
-  console.warn(`real-series.test.ts SHOWS NOTHING: ${SERIES} does not exist`);
-}
+import { hasSeries, isPriced, readSeries, type PriceRow } from "./real-prices.ts";
 
 /** Files that tell how their run came to its levels and series. */
 const OF_THE_RUN: readonly string[] = [
@@ -46,22 +39,6 @@ const LAST_SESSION = "2026-04-13T12:00:00.000Z";
 const REPLAYED_DAYS = Number(process.env["CHIPBOARD_TEST_REPLAYED_DAYS"] ?? 28);
 const MAX_CARRY_DAYS = 45;
 
-interface Row {
-  /** In the file; the header is line 1. */
-  readonly line: number;
-  readonly id: string;
-  readonly date: string;
-  readonly close: string;
-}
-
-function readSeries(): Row[] {
-  const [, ...lines] = readFileSync(SERIES, "utf8").trimEnd().split(/\r?\n/);
-  return lines.map((text, at) => {
-    const [id = "", date = "", close = ""] = text.split(",");
-    return { line: at + 2, id, date, close };
-  });
-}
-
 /** Power on the second board, so that both are filled; some with a capacity and a limit. */
 const contractOf = (id: string, at: number): RawContract => ({
   id,
@@ -80,7 +57,7 @@ const contractOf = (id: string, at: number): RawContract => ({
   delisted_on: null,
 });
 
-const levelOf = ({ id, date, close }: Row): RawLevel => ({
+const levelOf = ({ id, date, close }: PriceRow): RawLevel => ({
   id,
   session_utc: `${date}T12:00:00.000Z`,
   spot_usd: close,
@@ -95,12 +72,11 @@ const levelOf = ({ id, date, close }: Row): RawLevel => ({
   rationale: null,
 });
 
-describe.runIf(isThere)("real series", () => {
-  let rows: Row[];
+describe.runIf(hasSeries("real-series.test.ts"))("real series", () => {
+  let rows: PriceRow[];
   let contracts: RawContract[];
   let levels: RawLevel[];
   let folder: string;
-  const isPriced = ({ close }: Row): boolean => Number(close) > 0;
 
   beforeAll(async () => {
     rows = readSeries();
