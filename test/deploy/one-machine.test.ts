@@ -316,10 +316,18 @@ test("upgrade and go back: the service runs the release that is named", async ()
   expect((await readyz())["snapshot"]).toBe("2026-11-22T00Z/r1");
   expect(await running()).toBe("/opt/chipboard/0.4.0");
 
+  const [before = "", after = ""] = blocks("Go back over a new format");
+  expect(await machine.expect(before)).toMatch(/^Program +chipboard/m);
   await machine.expect(blocks("Go back").join(""));
   expect((await readyz())["snapshot"]).toBe("2026-11-22T00Z/r1");
   expect(await machine.expect("chipboard --version")).toBe(installed);
   expect(await running()).toBe("/opt/chipboard/0.3.0");
+  await machine.expect(after);
+  const jobs = "chipboard-backup.service chipboard-prune.service";
+  const commands = await machine.expect(`systemctl show --property ExecStart --value ${jobs}`);
+  const releases = commands.match(/\S+(?=\/deploy\/(?:backup|run) )/g);
+  expect(releases).toEqual(["/opt/chipboard/0.4.0", "/opt/chipboard/0.4.0"]);
+  await machine.expect("systemctl start chipboard-backup.service");
   expect(JSON.parse(await withKey("usage"))).toMatchObject({ account: "first" });
 });
 
