@@ -1,6 +1,6 @@
 /**
- * Real series go through what happens to a store: corrections, withdrawals, revisions, rollbacks, renames, delistings,
- * prunes, skipped sessions, changed limits, backfill and restatements. After each publication published closes
+ * Real series go through what happens to a store: corrections, withdrawals, revisions, rollbacks, renames, contracts off
+ * the boards, prunes, skipped sessions, changed limits, backfill and restatements. After each publication published closes
  * stand, and the numbers of entries tell which rows were known.
  */
 import { beforeAll, describe, expect, test } from "vitest";
