@@ -199,7 +199,7 @@ function numbersOf(
 function formsOf(value: unknown): WrittenForm | null {
   const forms = Array.isArray(value) ? (value as unknown[]) : [value];
   const isForms = forms.length > 0 && forms.every((form) => typeof form === "string");
-  return isForms ? dateForm(forms as string[]) : null;
+  return isForms ? dateForm(forms) : null;
 }
 
 /** The name that TextDecoder gives an encoding; null: it does not know it. */

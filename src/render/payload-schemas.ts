@@ -61,16 +61,13 @@ const correctionFields = {
   new_usd: z.number().positive().nullable(),
   reason: z.string(),
   corrected_in: z.string().describe("The snapshot that brought the correction."),
-  publication: count
-    .positive()
-    .nullable()
-    .describe(
-      "The number of the log's entry that brought it; null: an older version of the service published it.",
-    ),
+  publication: added("1.0.0", count.positive().nullable()).describe(
+    "The publication that brought it; null: an older version of the service published it.",
+  ),
 };
-const historyFrom = date
-  .nullable()
-  .describe("The first date that a history of the tier may have; null: the tier has no history.");
+const historyFrom = added("1.0.0", date.nullable()).describe(
+  "The first date that a history of the tier may have; null: the tier has no history.",
+);
 const CORRECTIONS = "Published levels that were changed later; null: no level.";
 
 /** `/corrections`. */
