@@ -209,7 +209,7 @@ for event in Client(key=key).watch({"alpha-16gb": 3.13}, every_seconds=0.05):
       .map((line) => JSON.parse(line));
     const told = events.map(({ event, publication, id, spot_usd: usd, contract_id: contract }) => [
       event,
-      publication ?? id ?? contract,
+      contract ?? publication ?? id,
       ...(usd === undefined ? [] : [usd]),
     ]);
     expect(told).toEqual([
