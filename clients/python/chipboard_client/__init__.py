@@ -11,7 +11,9 @@
     client.levels(["ID"], known_at=42)            # as entry 42 of the log had them, for a back-test
     client.index()                                # the composite; index("dram", last=30): one with its series
     client.basket({"ID": 64})["cost_usd"]         # by quantities; basket(..., by="weights")
+    client.contracts()                            # all contracts there are, without levels; needs no key
     client.as_of("2026-11-20").prices()           # as it was published then; as_of(42): by entry 42 of the log
+    client.session("2026-11-20T12Z").prices()     # as last published for a session
     client.sync("history.sqlite")                 # a copy of /history.csv that stays in step
     for event in client.watch([{"id": "ID", "above": 5}], state="alerts.json"):
         print(event["text"])                      # each event at least once, also over restarts
@@ -64,7 +66,7 @@ __version__ = "0.3.0.dev0"
 ORIGIN = "{{origin}}"
 API = "/api/public/v1"
 HISTORY = "/history.csv"
-FREE = ("/publications", "/usage")
+FREE = ("/publications", "/contracts", "/usage")
 SESSION = timedelta(hours=12)
 REDIRECTS_MAX, IDS_MAX, LAST_MAX, COLUMNS_MAX = 3, 100, 2_000, 100
 KEPT_MAX, KEPT_BYTES_MAX, PROBLEM_BYTES_MAX, PIECE_BYTES = 32, 1 << 20, 1 << 16, 1 << 16
@@ -83,7 +85,9 @@ BOARD = ("id", "ticker", "name", "segment", "unit", "spot_usd", "chg_24h_pct", "
          "basis", "as_of", "source", "source_url", "capacity_gb", "usd_per_gb", "chg_7d_pct", "chg_60d_pct", "chg_90d_pct",
          "chg_180d_pct", "low_52w_usd", "high_52w_usd", "prev_as_of", "age_days", "price_type", "low_usd", "high_usd", "inputs",
          "break")
-CORRECTIONS = ("contract_id", "session_utc", "old_usd", "new_usd", "reason", "corrected_in")
+CORRECTIONS = ("contract_id", "session_utc", "old_usd", "new_usd", "reason", "corrected_in", "publication")
+CATALOG = ("id", "ticker", "name", "board", "segment", "segment_id", "unit", "capacity_gb", "price_type", "cadence_days",
+           "source", "source_url", "free", "formerly", "delisted_on")
 USER_AGENT = f"chipboard-client/{__version__} Python/{platform.python_version()}"
 
 # Also numpy's scalars and integers, which have __float__.
@@ -347,9 +351,16 @@ class Client:
         """The same as published then: at an instant (UTC unless it has a time zone), at the end of a date, or by the
         number of an entry of the log.
         """
+        return self._then({"publication": operator.index(when)} if isinstance(when, SupportsIndex) else {"as_of": _moment(when)})
+
+    def session(self, name: str) -> Client:
+        """The same as last published for a session, such as 2026-11-20T12Z. A later revision changes the answers."""
+        return self._then({"session": name})
+
+    def _then(self, vintage: dict[str, Any]) -> Client:
         then = Client.__new__(Client)
         then._transport = self._transport
-        then._vintage = {"publication": operator.index(when)} if isinstance(when, SupportsIndex) else {"as_of": _moment(when)}
+        then._vintage = vintage
         return then
 
     def prices(self, ids: Iterable[str] | None = None, segment: Iterable[str] | None = None) -> Rows:
@@ -362,6 +373,15 @@ class Client:
                 records += _objects(board.pop("memory")) + _objects(board.pop("semiconductor"))
                 about = {**board, **answer.about}
         return Rows(records, about, BOARD)
+
+    def contracts(self) -> Rows:
+        """All contracts of the catalog, those of higher tiers and delisted ones included, without levels; `about` has
+        the segments. Never costs a call.
+        """
+        answer = self._transport.get("/contracts", {})
+        catalog = _object(answer)
+        with _reading():
+            return Rows(_objects(catalog.pop("contracts")), {**catalog, **answer.about}, CATALOG)
 
     def contract(self, id: str, start: Day | None = None, end: Day | None = None,
                  last: int | None = None) -> dict[str, Any]:
@@ -443,11 +463,11 @@ class Client:
             raise ValueError(f"parts: expected 1 to {IDS_MAX} contracts, got {len(amounts)}")
         return _object(self._get("/index", ids=",".join(amounts), **{by: ",".join(amounts.values())}))
 
-    def corrections(self, ids: Iterable[str] | None = None, after: int | None = None) -> Rows:
-        """Published levels that were changed; `after`: by entries of the log after this number."""
+    def corrections(self, ids: Iterable[str] | None = None, after: int | None = None, since: Day | None = None) -> Rows:
+        """Published levels that were changed; `after`: by publications after this number; `since`: on this date or later."""
         records: list[dict[str, Any]] = []
         about: dict[str, Any] = {}
-        for answer in self._parts("/corrections", ids, after=after):
+        for answer in self._parts("/corrections", ids, after=after, since=since):
             found = _object(answer)
             with _reading():
                 records += _objects(found["corrections"])
@@ -529,10 +549,11 @@ class Client:
 
     def _parts(self, path: str, ids: Iterable[str] | None = None, segment: Iterable[str] | None = None,
                start: Day | None = None, end: Day | None = None, last: int | None = None,
-               after: int | None = None) -> list[Answer]:
+               after: int | None = None, since: Day | None = None) -> list[Answer]:
         """The answers for at most 100 ids each, all of one publication."""
         asked = _texts(ids, "ids")
-        query = {"segment": _joined(_texts(segment, "segment")), **_dates(start, end, last), "after": after}
+        query = {"segment": _joined(_texts(segment, "segment")), **_dates(start, end, last), "after": after,
+                 "since": _day(since, "since")}
         first = self._get(path, ids=_joined(asked and asked[:IDS_MAX]), **query)
         answers = [first]
         for at in range(IDS_MAX, len(asked or []), IDS_MAX):
