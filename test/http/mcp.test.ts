@@ -142,7 +142,7 @@ describe.each(Object.keys(KEYS))("caller: %s", (caller) => {
         `/prices?${new URLSearchParams(args as Record<string, string>).toString()}`,
       );
       if (route.status !== 200) {
-        expect([isError, JSON.parse(text)]).toEqual([true, route.json]);
+        expect([isError, JSON.parse(text).code]).toEqual([true, route.json.code]);
         return;
       }
       const { answer, more, sha256 } = JSON.parse(text);

@@ -83,9 +83,10 @@ async function expectOwnLines(caller: Caller, path: string, { text }: Received):
   expect([name, linesOf(text).filter((line) => !whole.has(line))]).toEqual([name, []]);
 }
 
-const MEMBERS = "type|title|status|detail|code|errors|plans|required_tier|history_from|as_of".split(
-  "|",
-);
+const MEMBERS =
+  "type|title|status|detail|code|errors|plans|required_tier|history_from|as_of|request_id".split(
+    "|",
+  );
 function expectRefusal(received: Received, code: string, name: string, said: RegExp): void {
   const { status, json, text } = received;
   const statuses: Record<string, number> = { key_required: 401, tier_required: 403 };
