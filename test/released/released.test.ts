@@ -37,8 +37,10 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 /** Of a basket with a part without a base, 0.2.0 left out these figures of all parts; later versions tell them. */
-const withoutUntold = (name: string, value: unknown): unknown =>
-  value === null && ["relative", "contribution_24h_pct"].includes(name) ? undefined : value;
+const withoutUntold = (answer: object): object =>
+  JSON.parse(JSON.stringify(answer), (name, value) =>
+    value === null && ["relative", "contribution_24h_pct"].includes(name) ? undefined : value,
+  );
 
 /**
  * What is meant to be answered otherwise since 0.2.0: an id that the contract got later leads to that of the old
@@ -64,7 +66,7 @@ describe.each([...frozen, "this version"])("%s", (version) => {
   let proxy: TestProxy;
   beforeAll(async () => {
     const lines = String(await readFile(path(FILES.answers))).trimEnd();
-    answers = lines.split("\n").map((line) => JSON.parse(line, withoutUntold));
+    answers = lines.split("\n").map((line) => JSON.parse(line));
     proxy = await serve(FILES.store, ASKED_AT, FILES.publicKey);
   });
   afterAll(() => proxy.close());
@@ -99,7 +101,7 @@ describe.each([...frozen, "this version"])("%s", (version) => {
     expect(asked.length).toBeGreaterThan(50);
     for (const { tier, path: address, ...answer } of asked) {
       const now = await answerTo(by.url + address, keyOf(by, tier), coding);
-      const expected = version === "0.2.0" ? since020(address, answer) : answer;
+      const expected = version === "0.2.0" ? withoutUntold(since020(address, answer)) : answer;
       expect([tier, address, now]).toMatchObject([tier, address, expected]);
     }
   }
