@@ -166,7 +166,7 @@ test("it looks like a market: in time, with a correction, breaks, a renaming, a 
       const { corrections } = await ask(`${API}/corrections`, key);
       expect(corrections).toEqual([
         {
-          contract_id: "ddr5-16gb-spot",
+          contract_id: "w25q128jv-nor-128mb",
           session_utc: "2026-11-20T00:00:00.000Z",
           old_usd: expect.any(Number),
           new_usd: expect.any(Number),
@@ -230,7 +230,7 @@ async function expectCommands({ printed }: Serving): Promise<void> {
   const [free, contract, index, csv, pro, basket, xlsx, usage] = payloads;
   expect(payloads).toHaveLength(8);
   expect([free.delayed_sessions, free.counts.memory + free.counts.semiconductor]).toEqual([1, 10]);
-  expect([contract.id, contract.delayed_sessions, contract.history.length > 80]).toEqual([
+  expect([contract.id, contract.delayed_sessions, contract.history.length > 55]).toEqual([
     "ddr5-16gb-spot",
     1,
     true,
