@@ -24,7 +24,7 @@ const servers: ChildProcess[] = [];
 
 beforeAll(async () => {
   checkout = await mkdtemp(join(tmpdir(), "chipboard-readme-"));
-  for (const part of ["package.json", "CHANGELOG.md", "bin", "src"]) {
+  for (const part of ["package.json", "CHANGELOG.md", "bin", "clients", "src"]) {
     await cp(join(ROOT, part), join(checkout, part), { recursive: true });
   }
   await symlink(join(ROOT, "node_modules"), join(checkout, "node_modules"));
