@@ -1,5 +1,5 @@
 /**
- * Calls are counted by calendar month UTC (`2026-11`), and those of accounts also by day (`2026-11-27`). When a
+ * Calls are counted by calendar month UTC (`2026-11`), and calls of accounts also by day (`2026-11-27`). When a
  * month ends, and how long counts are kept.
  */
 import { DAY_MS, HOUR_MS } from "../lib/clock.ts";
