@@ -123,6 +123,7 @@ test("has the compiled files and the documentation, and no sources or tests", ()
     "deploy/notice",
     "deploy/publish.yml",
     "deploy/run",
+    "deploy/server.json",
     "deploy/watched",
     "dist/clients/python/chipboard_client/__init__.py",
     "dist/package.json",

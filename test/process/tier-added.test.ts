@@ -15,7 +15,7 @@ const ROOT = join(import.meta.dirname, "../..");
 /** A copy of the program with the tier `team`, which offers what Pro does, after the tier `below`. */
 function withTeamAbove(below: "starter" | "pro", folder: string): string {
   const place = join(folder, "program");
-  for (const name of ["bin", "src", "package.json"]) {
+  for (const name of ["bin", "clients/python/chipboard_client", "src", "package.json"]) {
     cpSync(join(ROOT, name), join(place, name), { recursive: true });
   }
   symlinkSync(join(ROOT, "node_modules"), join(place, "node_modules"));
