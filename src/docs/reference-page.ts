@@ -19,7 +19,9 @@ const ORIGIN = slotOf("origin");
 
 /** The HTML for the frame of `/docs`. */
 export function referenceMain(): string {
-  const { sections } = rendered(withSlots(sourceText("reference-rules.md"), false));
+  // Links of pages are relative, so that the service works below a prefix.
+  const rulesText = withSlots(sourceText("reference-rules.md"), false).replaceAll(`${ORIGIN}/`, "");
+  const { sections } = rendered(rulesText);
   const [promise = "", rules = ""] = sections.split(/(?=<h2 id="rules)/);
   return filled(sourceText("reference.html"), {
     promise,
