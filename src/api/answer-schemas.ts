@@ -1,6 +1,6 @@
 /**
- * The proxy's own JSON answers as zod schemas: what no snapshot holds. The OpenAPI document is generated
- * from them, as from those of payloads (src/render/payload-schemas.ts).
+ * The proxy's own JSON answers as zod schemas: answers that no snapshot holds. The OpenAPI document is generated
+ * from them and from the schemas of payloads (src/render/payload-schemas.ts).
  */
 import { z } from "zod";
 import { BOARDS, PRICE_TYPES } from "../market/contract.ts";

@@ -57,7 +57,7 @@ export interface Route {
   readonly path: string;
   /** The row of the table of plans that names its address. */
   readonly planRow?: PlanRow;
-  /** Whether a key may be sent; what is the same for everybody reads none. */
+  /** Whether the route reads a key; a route with the same answer for everybody reads none. */
   readonly isKeyed: boolean;
   /** The id in the path. */
   readonly id?: Parameter;
@@ -300,7 +300,7 @@ export const SUMS_ROUTE: DataRoute = {
   operationId: "getSums",
   summary: "The SHA-256 of each file of the tier",
   description:
-    "In the form of sha256sum; paths are those of the tier's folder in the snapshot. Its own SHA-256 is the tier's root in `/log/{id}` of the publication. Costs a call, also without a key.",
+    "In the form of sha256sum; paths are relative to the tier's folder in the snapshot. Its own SHA-256 is the tier's root in `/log/{id}` of the publication. Costs a call, also without a key.",
   tag: "Proofs and small charts",
   answer: "The sums. Counted as one call.",
   body: { text: TEXT_TYPE },

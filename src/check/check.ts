@@ -18,7 +18,7 @@ import { HeadChangedError, proven, unproven, type Step } from "./step.ts";
 import { LIVE, readTarget, type Target } from "./target.ts";
 
 /**
- * So many entries before the one remembered are proven again, so that a change of them is noticed, too.
+ * So many entries before the remembered one are proven again, so that a change of them is also noticed.
  * What the memory vouches for cannot mislead; but a log that was changed should not go unseen.
  */
 const PROVEN_AGAIN = 1_000;

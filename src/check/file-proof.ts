@@ -22,7 +22,7 @@ interface Named extends ServiceAnswer {
   readonly publication: Publication;
 }
 
-/** The answer, whose digest is that of its bytes, and which is of the publication asked for. */
+/** The answer of the publication asked for; its bytes have the digest that it names. */
 export async function answerOf(service: Service, { path, vintage }: Target): Promise<Named> {
   const answer = await service.get(path, ANSWER_BYTES_MAX);
   const { what, status, headers } = answer;
@@ -96,7 +96,7 @@ export async function fileSteps(service: Service, target: Target, answer: Named)
   // Everybody without a key, and nobody with one, is of the tier free.
   if (service.hasKey === (tier === KEYLESS.name)) {
     throw new DamageError(
-      `SHA256SUMS (${sums.what}) is that of the tier ${tier}, and the key was${service.hasKey ? "" : " not"} sent`,
+      `SHA256SUMS (${sums.what}) belongs to the tier ${tier}, and the key was${service.hasKey ? "" : " not"} sent`,
     );
   }
   const sha256 = parseSums(sums.body, `SHA256SUMS (${sums.what})`).get(target.file);

@@ -67,7 +67,7 @@ export async function proveLog(
   return { newest, signed, meant, seenSha256 };
 }
 
-/** The newest entry that is signed vouches for those before it. Gives the entry to remember, too. */
+/** The newest signed entry vouches for the entries before it. Also gives the entry to remember. */
 export function signatureStep(
   { newest, signed }: ProvenLog,
   keys: readonly VerifyKey[] | null,

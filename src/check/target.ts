@@ -22,7 +22,7 @@ export interface Target {
 export const LIVE = { asOfMs: Infinity, isFixed: false } as const;
 
 /**
- * Reads the address of a service, whose board is then the answer, or that of one answer with data.
+ * Reads the address of a service, whose board is then the answer, or the address of one answer with data.
  * Throws InputError.
  */
 export function readTarget(text: string): Target {

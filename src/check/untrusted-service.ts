@@ -58,7 +58,7 @@ export class Service {
     const digest = answer.headers["unencoded-digest"] as string;
     if (![undefined, digestField(sha256)].includes(digest)) {
       throw new DamageError(
-        `${what}: the answer has the SHA-256 ${sha256}, which is not that of its unencoded-digest`,
+        `${what}: the answer has the SHA-256 ${sha256}, but its unencoded-digest names another`,
       );
     }
     return { what, ...answer };

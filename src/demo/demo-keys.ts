@@ -8,7 +8,7 @@ const LABEL = "demonstration";
 
 /**
  * Creates a key for each tier with keys, in the accounts `demo-starter` and `demo-pro`. A key cannot be
- * shown twice, so every start creates new ones; those of the start before stay valid for a day. Throws
+ * shown twice, so every start creates new ones; the keys of the start before stay valid for a day. Throws
  * the errors of `withRegistry`.
  */
 export function demoKeys(state: string, clock: Clock): Promise<Record<KeyTierName, string>> {

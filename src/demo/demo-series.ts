@@ -3,7 +3,7 @@
  *
  *     anchor × cycle of its segment × segment's factor × contract's own factor, each relative to the anchor's day,
  *
- * and the price of a module is a number of times that of its chip, times a factor of its own. Factors are random walks
+ * and the price of a module is a multiple of its chip's price, times a factor of its own. Factors are random walks
  * that are pulled back to 1. Each starts at the market's first session with a seed from its own name. So a price
  * depends only on contract and session, and later runs continue the same series. A level is the price of the latest
  * session that fixes one, rounded to the tick: of a contract price each month, of a shop's price at each of its steps.

@@ -124,7 +124,7 @@ async function sideOf(store: ObjectStore, snapshot: FoundSnapshot): Promise<Side
   };
 }
 
-/** The series of the snapshot's fullest tier, or null if it has none. The states are those of the tier without delay. */
+/** The series of the snapshot's fullest tier, or null if it has none. The states belong to the tier without delay. */
 async function readSeries(
   store: ObjectStore,
   snapshot: FoundSnapshot,

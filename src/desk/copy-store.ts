@@ -32,7 +32,7 @@ import type { CopyProgress, Needed, Needs } from "./copy-needs.ts";
 import { foldersOf, remove } from "./prune.ts";
 import { emptyLogError } from "./find-snapshot.ts";
 
-/** The result of a copy; of a dry run, what it would do. */
+/** The result of a copy; for a dry run, the result that the copy would have. */
 export interface Copying {
   /** "unchanged": there was nothing to do. "planned": a dry run, and there is. */
   readonly outcome: "copied" | "planned" | "unchanged";

@@ -49,7 +49,7 @@ const ATTEMPTS_MAX = 50;
 /** A run can no longer publish after this many later heads. */
 const LATER_HEADS = 2;
 
-/** The result of a prune; of a dry run, what it would remove. */
+/** The result of a prune; for a dry run, the result that the prune would have. */
 export interface Pruning {
   readonly dry_run: boolean;
   /** The removed snapshots. Orphan: no publication names it. */
@@ -133,7 +133,7 @@ async function survey(store: ObjectStore, keepDays: number, nowMs: number): Prom
   const needed = await monthsOfKept(store, keptEntries);
   const keptNames = new Set(keptEntries.map(snapshotText));
   const published = new Set(publications.map(snapshotText));
-  /** Without a claim, what is left is of no run. */
+  /** Without a claim, the remains belong to no run. */
   const isOver = (began = 0): boolean =>
     publications.filter(({ number }) => number > began).length >= LATER_HEADS;
 

@@ -47,7 +47,7 @@ export async function repairSnapshots(
       // What is there and not listed is a link, or behind one: reading it fails, and nothing is written there.
       if ((await keysBelow(store, key)).includes(key)) await store.delete(key);
       else await store.get(key);
-      // Taken: by another repair, or the name is that of a folder, which `verify` tells.
+      // Taken: by another repair, or by a folder of this name, which `verify` reports.
       if ((await store.create(key, bytes)) === "created") putBack.push(key);
     });
   });

@@ -214,7 +214,7 @@ export function warnOfDepths(keepDays: number, nowMs: number): void {
   for (const tier of Object.values(TIERS)) {
     const days = vintageDays(tier, sessionAt(nowMs));
     const may = `${tier.name} may ask for answers of the last ${days} days (as_of, publication)`;
-    const get = `those of more than ${counted(keepDays, "day")} ago will be 410`;
+    const get = `answers of more than ${counted(keepDays, "day")} ago will be 410`;
     if (days > keepDays) printNotice(`warning: ${may}: ${get}`);
   }
 }

@@ -115,7 +115,7 @@ function indexIdChecker(): (row: TableRow) => void {
     const id = slugOf(segment);
     const first = firstOf.get(id);
     if (id === COMPOSITE) {
-      row.refuse("segment", `a name other than that of the whole market's index, ${COMPOSITE}`);
+      row.refuse("segment", `a name other than ${COMPOSITE}, the name of the whole market's index`);
     } else if (!/[a-z0-9]/.test(id)) {
       row.refuse("segment", "at least one letter from A to Z or digit, for the id of its index");
     } else if (first !== undefined) {
@@ -150,8 +150,8 @@ function requireFreeFormerIds(
       row.refuse("formerly", expected);
     } else if (other !== undefined) {
       const expected = isOneOfSeveral
-        ? `ids that one contract had before, but ${other} names ${quoted(formerly)}, too`
-        : `an id that one contract had before, but ${other} names it, too`;
+        ? `ids that one contract had before, but ${other} also names ${quoted(formerly)}`
+        : `an id that one contract had before, but ${other} also names it`;
       row.refuse("formerly", expected);
     } else newIdOf.set(formerly, id);
   }

@@ -122,7 +122,7 @@ export function unmovedSince(
   return since === input.session ? null : since;
 }
 
-/** Why the levels may be those of the head: none has moved, and a row does not say for which session it is. */
+/** Why the feed may repeat the head's levels: none has moved, and a row does not name its session. */
 export function repeatOfHead(input: GateInput): string | null {
   const { session, head, given } = input;
   const since = unmovedSince(input);

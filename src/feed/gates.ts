@@ -122,7 +122,7 @@ export interface Verdict {
   readonly refusing: readonly GateName[];
   /** What `--accept` names although no gate refuses it, one line each. */
   readonly unneeded: readonly string[];
-  /** Why the feed may be that of the head, although no gate refuses that; null: it is not. */
+  /** Why the feed may be the head's feed again, although no gate refuses that; null: it is not. */
   readonly repeat: string | null;
   /** What was refused and is let through. */
   readonly accepted: readonly Accepted[];

@@ -15,7 +15,7 @@ export type GivenKind = (typeof GIVEN_KINDS)[number];
 export interface GivenLevel extends Omit<Level, "usd" | "termsBefore"> {
   /** Null: the row withdraws the level. */
   readonly usd: Micros | null;
-  /** Names the row among those of all files: one number, because there are millions of rows. */
+  /** Names the row among the rows of all files: one number, because there are millions of rows. */
   readonly place: number;
 }
 

@@ -47,7 +47,7 @@ export function koreanDecoder(): Pick<Decoder, "decode"> {
   };
 }
 
-/** The syllables that KS X 1001 lacks, in the order of their codes, which is that of Unicode. */
+/** The syllables that KS X 1001 lacks, in the order of their codes, which is Unicode's order. */
 function syllablesBetween(plain: Decoder): readonly string[] {
   const codes: number[] = [];
   for (let lead = 0xb0; lead <= 0xc8; lead += 1)

@@ -154,7 +154,7 @@ export interface TextReader {
 /**
  * Passes each line to `take`, the last one if it is not empty. `isEnded`: a line feed ended the line. A
  * line of more than MAX_ROW_CHARACTERS may come as its beginning only: it may never end, so it is not
- * kept. `take` returns false to stop the reading; `read` and `end` then return false, too.
+ * kept. `take` returns false to stop the reading; `read` and `end` then also return false.
  */
 export function lineReader(take: (line: string, isEnded: boolean) => boolean) {
   let rest = "";

@@ -78,10 +78,10 @@ function merge(
       const previous = dateText(dateOf(last));
       const next = dateText(dateOf(level));
       if (row !== null) {
-        const expected = `a date not before that of the previous level, ${previous}`;
+        const expected = `a date not before ${previous}, the date of the previous level`;
         complaints.cell(given.whereOf(row), "as_of", next, expected, "early");
       } else if (lastRow !== null) {
-        const expected = `a date not after that of the next level, ${next}`;
+        const expected = `a date not after ${next}, the date of the next level`;
         complaints.cell(given.whereOf(lastRow), "as_of", previous, expected, "late");
       }
     }
@@ -142,7 +142,7 @@ function requireInRange(
   if (lowUsd <= usd && usd <= highUsd) return;
   const finding =
     `${id} would have the level ${formatMicros(usd)} for ${sessionKey(session)}, outside its published ` +
-    `range of ${formatMicros(lowUsd)} to ${formatMicros(highUsd)}; give low_usd and high_usd, too`;
+    `range of ${formatMicros(lowUsd)} to ${formatMicros(highUsd)}; also give low_usd and high_usd`;
   complaints.at(where, finding, "outside its published range");
 }
 

@@ -133,7 +133,7 @@ export async function loadLedger(
 }
 
 /**
- * Adds the levels of a month to those of its contracts. Call it in the order of the months. Throws
+ * Adds a month's levels to the levels of its contracts. Call it in the order of the months. Throws
  * DamageError, which names `key`, if the bytes are not a ledger month.
  */
 export function decodeMonth(bytes: Buffer, key: string, levels: Map<string, Levels>): void {
@@ -206,7 +206,7 @@ function lineOf(id: string, levels: readonly Level[], first: Session): Line {
   return line;
 }
 
-/** `figured` are those of FIGURES that the line has. */
+/** `figured` lists the FIGURES that the line has. */
 function levelOf(
   line: Line,
   figured: readonly (typeof FIGURES)[number][],

@@ -1,4 +1,4 @@
-/** The two kinds of lru-cache that several rooms use. What was not asked for lately goes first. */
+/** The two kinds of lru-cache that several rooms use. The entry that was not used for the longest time goes first. */
 import { LRUCache } from "lru-cache";
 
 /** A cache of up to `entries` entries. lru-cache's own `max` would allocate all of them at the start. */

@@ -19,8 +19,8 @@ const variableOf = (option: Option): string =>
 type Parse = (text: string) => unknown;
 
 /**
- * An option such as `--max-move <percent>`, which `CHIPBOARD_MAX_MOVE` sets, too. `parse` turns its
- * text into the value (`commands/option-values.ts`); what it does not take is an InputError.
+ * An option such as `--max-move <percent>`, which `CHIPBOARD_MAX_MOVE` also sets. `parse` turns its
+ * text into the value (`commands/option-values.ts`); it throws InputError for any other text.
  */
 export function setting(flags: string, description: string, parse?: Parse): Option {
   const option = new Option(flags, description);

@@ -110,7 +110,7 @@ export function withinDepth<S extends ChainedSeries>(series: S, head: Session): 
   return tooOld > 0 ? { ...series, closes: series.closes.slice(tooOld) } : series;
 }
 
-/** The series as it was when its last close was that of an earlier day. */
+/** The series as it was when its last close had an earlier day. */
 export function seriesUntil(series: ChainedSeries, state: SeriesState): ChainedSeries {
   const length = Math.max(0, state.last + 1 - firstCloseDay(series));
   return { ...state, base: series.base, closes: series.closes.subarray(0, length) };

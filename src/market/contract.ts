@@ -59,7 +59,7 @@ export const changedTerms = (before: Terms, now: Terms): EarlierTerms =>
       .map((field) => [field, before[field]]),
   );
 
-/** The contracts of the first board, then those of the next, each in the catalog's order. */
+/** The contracts of the first board, then of the next, each in the catalog's order. */
 export const inBoardOrder = (catalog: readonly Contract[]): readonly Contract[] =>
   BOARDS.flatMap((board) => catalog.filter((contract) => contract.board === board));
 

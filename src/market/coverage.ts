@@ -11,7 +11,7 @@ const MICROS = BigInt(MICROS_PER_UNIT);
 
 /**
  * How many contracts count for a session's coverage (delisted ones do not), how many of them are covered, in
- * percent, too (100 of none), and the missing ones, in catalog order. `within`: whether the exact percentage
+ * percent (100 of none), and the missing ones, in catalog order. `within`: whether the exact percentage
  * is at least `minMicros`, in millionths.
  *
  * A contract is covered if it has a level for the session. With a cadence over half a day it is also

@@ -1,6 +1,6 @@
 /**
  * Logarithm and exponential function from the four basic operations, whose results IEEE 754 fixes to the
- * last bit. ECMAScript leaves those of `Math.log` and `Math.exp` to the implementation: published bytes
+ * last bit. ECMAScript leaves the last bits of `Math.log` and `Math.exp` to the implementation: published bytes
  * would depend on the processor.
  */
 

@@ -41,7 +41,7 @@ export type SeriesByIndex = ReadonlyMap<string, IndexSeries>;
 
 /** What the series of a snapshot begin from. */
 export interface Beginning {
-  /** Those of the head that it is published on. */
+  /** The states of the head that it is published on. */
   readonly head: SeriesByIndex;
   /** Whether it is of the head's session: then it begins from the state that the head began from. */
   readonly isRevision: boolean;

@@ -26,7 +26,7 @@ export interface Level {
   readonly inputs?: number;
   /** The judgement behind the level, for people. */
   readonly rationale?: string;
-  /** Left out if it is the catalog's, and so is `sourceUrl`. */
+  /** Left out, like `sourceUrl`, if it is the catalog's. */
   readonly source?: string;
   readonly sourceUrl?: string;
   /** The reason why this level and later ones cannot be compared with earlier ones. */

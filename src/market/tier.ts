@@ -54,7 +54,7 @@ export interface Tier {
   readonly coverage: "all" | "free-slice";
   /** History has the dates after (day − depth); null: no history. */
   readonly history: { readonly days: number } | { readonly years: number } | null;
-  /** Whether the tier has the composite index and those of the segments. */
+  /** Whether the tier has the composite index and the segments' indices. */
   readonly index: boolean;
   /** Whether the tier has custom baskets. */
   readonly baskets: boolean;

@@ -86,15 +86,15 @@ const boardBasisOf = ({ carried, level }: BoardRecord): BoardBasis =>
 export const discontinuedOf = (view: TierView): BoardRecord[] =>
   view.offBoard.flatMap(({ last }) => (last === null ? [] : [last]));
 
-/** Those of them whose last level is over its carry limit. */
+/** Their contracts whose last level is over its carry limit. */
 export const droppedOf = (view: TierView): BoardRecord[] =>
   discontinuedOf(view).filter(({ contract, session }) => !isDelisted(contract, session));
 
-/** Those of them that are delisted. */
+/** Their delisted contracts. */
 export const delistedOf = (view: TierView): BoardRecord[] =>
   discontinuedOf(view).filter(({ contract, session }) => isDelisted(contract, session));
 
-/** Every contract that had a level, in the order of history files: off the boards at its place, too. */
+/** Every contract that had a level, in the order of history files: also one off the boards, at its place. */
 export function knownOf(view: TierView, catalog: readonly Contract[]): BoardRecord[] {
   const records = [...recordsOf(view), ...discontinuedOf(view)];
   const byId = new Map(records.map((record) => [record.contract.id, record]));
@@ -246,7 +246,7 @@ export function basketItems(market: Market, view: TierView): BasketItem[] {
       ticker,
       segment,
       now: level.usd,
-      // With a level a year ago and no break since, those of 24 hours and 30 days ago compare, too.
+      // With a level a year ago and no break since, the levels of 24 hours and 30 days ago also compare.
       base: typeof base === "string" ? null : base.usd,
       then24h: usdAt("24h"),
       then30d: usdAt("30d"),

@@ -52,7 +52,7 @@ export function apiAt(
       let response = await get(address, request);
       const moved = response.headers.location ?? "";
       if (response.status === 308 && moved.includes(`${API}/`)) {
-        // Always below `url`: behind a prefix the location has it, too, and a key goes nowhere else.
+        // Always below `url`: behind a prefix the location also has it, and a key goes nowhere else.
         address = url + moved.slice(moved.indexOf(API));
         response = await get(address, request);
       }

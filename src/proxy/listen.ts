@@ -48,7 +48,7 @@ export interface ProxyOptions
   readonly maxConnectionsPerAddress: number;
   /** Null: plain HTTP. */
   readonly tls: Certificate | null;
-  /** Replace those of CONNECTION_LIMITS. */
+  /** Replace the values of CONNECTION_LIMITS. */
   readonly limits?: Partial<ConnectionLimits>;
 }
 

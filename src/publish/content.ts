@@ -54,7 +54,7 @@ export function contentOfHead({ head, catalog, ...stored }: PublishedBase): Cont
 /**
  * Whether the head holds this content: the same session, catalog, attribution and carry limit.
  * `isLedgerChanged` says whether the run changed the head's ledger. The rendered bytes do not matter, so
- * that the same input is nothing to do after an upgrade of the program, too.
+ * the same input is also nothing to do after an upgrade of the program.
  */
 export function isContentOfHead(
   { session, market, attribution }: Omit<Content, "series">,

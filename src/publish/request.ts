@@ -44,7 +44,7 @@ export interface PublishRequest extends Omit<ReleaseOptions, "timeGates"> {
   readonly round?: boolean;
   /** After how many sessions without a move a contract is named. Default: 14. */
   readonly noticeStillSessions?: number;
-  /** How long to read again while an input is not there, or its levels are sparse or those of the head. */
+  /** How long to retry while an input is missing or sparse, or repeats the head's levels. */
   readonly waitMs?: number;
 }
 

@@ -9,7 +9,7 @@ import { parseSnapshotFileKey, REVISION_MAX, sessionFolder } from "../store/path
 
 /**
  * One above every revision that is in the log, is claimed or taken, or has files in the store. `head` is
- * that of the run. Throws DamageError if no key can name it.
+ * the head that the run began from. Throws DamageError if no key can name it.
  */
 export async function nextRevision(
   store: ObjectStore,
@@ -32,7 +32,8 @@ export async function nextRevision(
 
 /**
  * The rollback that withdrew the session: the first one after its last publication that named another
- * snapshot. Null if the session was never published or is not withdrawn. `head` is that of the run.
+ * snapshot. Null if the session was never published or is not withdrawn. `head` is the
+ * head that the run began from.
  */
 export async function withdrawnBy(
   store: ObjectStore,

@@ -96,7 +96,7 @@ async function requireNotWithdrawn(
 /**
  * Throws InputError if `--accept` names what no gate refuses, else RefusedError, with all findings and
  * their remedies, if any gate refuses. If only sparse levels are refused, the rest may come; with
- * `mayWait` the run also waits for other levels than those of the head.
+ * `mayWait` the run also waits while the feed repeats the head's levels.
  */
 export function passGates(
   { refusals, waysOn, refusing, unneeded, repeat }: Verdict,

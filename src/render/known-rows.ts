@@ -1,6 +1,6 @@
 /**
  * Since when each row of a tier's levels.csv has stood, and the rows that no longer stand, by the numbers of
- * the log's entries. Rows are compared as text with those of the parent's two files, and with nothing else.
+ * the log's entries. Rows are compared as text with the rows of the parent's two files, and with nothing else.
  */
 import { DamageError } from "../lib/errors.ts";
 import type { Contract } from "../market/contract.ts";

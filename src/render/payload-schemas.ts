@@ -111,7 +111,7 @@ export const contract = z.object({
 
 /** How many closes `/sparklines` has of a contract and of a segment's index. */
 export const SPARKLINE_CLOSES = 90;
-/** How many it has of the composite: those of a year. */
+/** How many closes it has of the composite: a year of them. */
 export const COMPOSITE_CLOSES = 366;
 
 /** `/sparklines`. */

@@ -6,7 +6,7 @@ export const sha256Hex = (data: string | Uint8Array): string => hash("sha256", d
 
 /**
  * The value of Unencoded-Digest (draft-ietf-httpbis-unencoded-digest) for a SHA-256 (hex): it is over the
- * bytes without content coding; its form is that of RFC 9530, 2.
+ * bytes without content coding. RFC 9530, 2 defines its form.
  */
 export const digestField = (sha256: string): string =>
   `sha-256=:${Buffer.from(sha256, "hex").toString("base64")}:`;

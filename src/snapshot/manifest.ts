@@ -39,7 +39,7 @@ const sessionUtc = z.iso.datetime({ precision: 3 });
 const size = z.int().nonnegative();
 
 /**
- * A file in the snapshot's folder; size and digest are those of its plain bytes. `tier` is null for files
+ * A file in the snapshot's folder; size and digest describe its plain bytes. `tier` is null for files
  * that belong to no tier.
  */
 const fileEntry = z.object({

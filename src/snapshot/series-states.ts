@@ -1,7 +1,7 @@
 /**
  * `states.json`: of each index's series, the state that the snapshot began from and the one that it ended
  * with. A revision of the session begins from the first, a later session from the second. The closes are in
- * `indices.csv` of the fullest tier, except those of an index without contracts, which no tier has. A series
+ * `indices.csv` of the fullest tier, except the closes of an index without contracts, which no tier has. A series
  * that a restatement left without closes has no base and no state.
  */
 import { z } from "zod";

@@ -53,7 +53,7 @@ export async function readStoredManifest(
   if (manifest.session_utc !== sessionUtc(name.session) || manifest.revision !== name.revision) {
     throw new DamageError(
       `${where} is the manifest of ${manifest.session_utc} r${manifest.revision}, ` +
-        `expected that of ${snapshotText(name)}`,
+        `expected the manifest of ${snapshotText(name)}`,
     );
   }
   const unfit = unfitIn(manifest);
@@ -129,8 +129,8 @@ export const objectsOf = (name: SnapshotName, { files, ledger }: Manifest): Name
 ];
 
 /**
- * Reads every object and compares it with its manifest's record; with `inflates`, what a coded form
- * holds, too. Returns the damages, one line each, and the number of bytes read.
+ * Reads every object and compares it with its manifest's record; with `inflates`, it also compares
+ * the content of a coded form. Returns the damages, one line each, and the number of bytes read.
  */
 export async function compareObjects(
   store: ObjectStore,

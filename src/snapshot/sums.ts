@@ -11,7 +11,7 @@ import type { FileEntry, Manifest } from "./manifest.ts";
 
 const LINE = /^([0-9a-f]{64}) {2}([^\n\\]+)$/;
 
-/** The bytes of the tier's SHA256SUMS; `files` are those of its snapshot. */
+/** The bytes of the tier's SHA256SUMS; `files` are all files of its snapshot. */
 export function renderSums(
   tier: string,
   files: readonly Pick<FileEntry, "path" | "sha256">[],

@@ -54,7 +54,7 @@ const keyRecord = z.object({
   created_at: instant,
   suspended: z.boolean(),
   revoked_at: instant.nullable(),
-  /** The end that it was given, or that of a rotation's overlap, if that is earlier. */
+  /** The end that it was given, or the end of a rotation's overlap, if that is earlier. */
   expires_at: instant.nullable(),
   /** The KEYID of the new key; null if the key was not rotated. */
   replaced_by: z.string().nullable(),

@@ -92,7 +92,7 @@ async function sweep(fresh: string, stateFilePath: (folder: string) => string): 
   }
 }
 
-/** Removes the folder if it has nothing but a state's file, with those of SQLite, and all is old. */
+/** Removes the folder if it has nothing but a state's file and SQLite's files beside it, and all are old. */
 async function removeStale(folder: string, file: string, now: number): Promise<void> {
   const paths = (await readdir(folder)).map((name) => join(folder, name));
   if (!paths.every((path) => path.startsWith(file))) return;

@@ -37,7 +37,7 @@ interface Count extends CountName {
   unwritten: number;
   /** Calls given back that the running batch subtracts. Until its reply, the state may hold so many more. */
   returning: number;
-  /** The instant from which it may be forgotten, and that of its latest call (epoch milliseconds). */
+  /** The instant from which it may be forgotten, and the instant of its latest call (epoch milliseconds). */
   readonly forgetAtMs: number;
   atMs: number;
 }
@@ -119,7 +119,7 @@ export class Counts {
    * after it was counted. This process sees the lower count at once; the state gets it with the next
    * batch, or when it is back. Never throws.
    *
-   * If other processes count the subject, too, the count may stay too high by the calls given back, and is
+   * If other processes also count the subject, the count may stay too high by the calls given back, and is
    * never too low: another process takes the lower number for a loss of the state, and writes its own.
    */
   giveBack(subject: Subject, atMs: number, keyId: string | null = null): void {
@@ -288,7 +288,7 @@ export class Counts {
     this.#unwritten.set(count.id, count);
   }
 
-  /** The count that decides on a call, then those of an account's day, and of the key that it comes with. */
+  /** The count that decides on a call, then the counts of an account's day, and of the key that it comes with. */
   #countsOf(subject: Subject, atMs: number, keyId: string | null): Item["counts"] {
     const [kind, id = ""] = subject.split(":");
     const ofDay = kind === "account" ? [dayCount(id, dayOf(atMs)).subject] : [];

@@ -29,7 +29,7 @@ export type Item<J extends string | null> = readonly [name: string, json: J];
 /**
  * What calls are counted for: an account by its id (all its keys together), the keyed hash of a client
  * address, an account on one day of the month (`day:27:ID`), or a key by its KEYID. The first two have a limit;
- * the calls of a day and of a key are also those of the account. `key:KEYID:day` counts none: it is the latest
+ * the calls of a day and of a key also count as calls of the account. `key:KEYID:day` counts none: it is the latest
  * day of the month on which the key was used.
  */
 export type Subject = `account:${string}` | `address:${string}` | `day:${string}` | `key:${string}`;
@@ -52,7 +52,7 @@ export interface CountRequest extends CountName {
   /** Calls that callers wait for, and the limit for them (null: no limit). */
   readonly wanted: number;
   readonly limit: number | null;
-  /** Whether the wanted calls are those of the request before it: what that one grants is counted here. */
+  /** Whether the request before it wants the same calls: the calls which that one grants are counted here. */
   readonly follows: boolean;
   /** How long to keep the count from now on. */
   readonly keptMs: number;
@@ -107,7 +107,7 @@ export interface StateDriver {
   /** Deletes some of the counts that are too old. Returns whether there may be more. */
   forget(nowMs: number): Promise<boolean>;
 
-  /** Reads everything. Accounts and keys, and in SQLite also counts, are those of one instant. */
+  /** Reads everything. Accounts and keys, and in SQLite also counts, are read at one instant. */
   readAll(): Promise<StateContent>;
 
   /** Turns the database's error into an UnreachableError of one line. Returns other errors as they are. */

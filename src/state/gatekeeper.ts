@@ -153,7 +153,7 @@ export class Gatekeeper implements LogMemory, Checked {
     this.#listeners.onEviction(policy);
   }
 
-  /** Accounts and keys have changed. A copy into the state brings its own secret, too. */
+  /** Accounts and keys have changed. A copy into the state also brings its own secret. */
   async #follow(): Promise<void> {
     this.#addressSecret = await addressSecret(this.#driver, this.#addressSecret);
     this.verdicts.invalidate();

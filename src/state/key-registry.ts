@@ -40,7 +40,7 @@ export abstract class KeyRegistry extends RegistryBase {
 
   /**
    * Makes a key for each of the accounts, whose names differ: all, or none if `accept` throws. It gets the names
-   * that no account has, and those of accounts that can have no more keys.
+   * that no account has, and accounts that can have no more keys.
    */
   async createKeys(
     names: readonly string[],

@@ -71,7 +71,7 @@ export function forgetAtMs(subject: Subject, month: string): number {
 
 /**
  * The subjects whose counts may be deleted at `nowMs`, by month: from one on, up to before another. Ranges, because
- * a state has many more counts than old ones. Those of months before `monthsWithCounts` may go as well.
+ * a state has many more counts than old ones. Counts of months before `monthsWithCounts` may also go.
  */
 export function rangesToForget(nowMs: number) {
   const address = monthOf(nowMs - ADDRESS_RETENTION_MS);

@@ -43,7 +43,7 @@ export type ImportedAccount = Pick<Addition, "name" | "tier"> &
 /** An account that an import changed: its fields that differ. */
 type Changed = Pick<AccountLogEntry, "account_id" | "account" | "before" | "after">;
 
-/** The registry over a state of either driver. What it returns is as the commands print it (views.ts). */
+/** The registry over a state of either driver. It returns the records that the commands print (views.ts). */
 export class Registry extends KeyRegistry {
   /** Adds an account; `trialDays` null: no trial. Throws ConflictError if the name is taken. */
   async addAccount(

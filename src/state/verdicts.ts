@@ -99,7 +99,7 @@ export class Verdicts {
 
   /** The verdict from memory, even from before the latest change; null if the key is not remembered. */
   known(key: string): KeyVerdict | null {
-    // A link's token is remembered, too.
+    // A link's token is also remembered.
     if (!key.startsWith(KEY_PREFIX)) return INVALID_KEY;
     const known = this.#known.get(key);
     if (known !== undefined) return judge(known, this.#clock.now());
@@ -113,7 +113,7 @@ export class Verdicts {
   }
 
   async #lookUp(key: string, sha256: string): Promise<KeyVerdict> {
-    // If a change arrives while the state is being asked, the answer is stale, too.
+    // A change that arrives while the state is being asked also makes the answer stale.
     const epoch = this.#epoch;
     try {
       const record = await findKey(this.#storage, sha256);

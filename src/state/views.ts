@@ -73,7 +73,7 @@ export interface Periods {
 
 /**
  * The calls of each account in each period: the periods with calls, and the last one if the account existed
- * then. `byKey`: in each month those of its keys, and last, without a key, those of keys that were removed with it.
+ * then. `byKey`: in each month the calls of its keys, and last, without a key, the calls of removed keys.
  */
 export async function callsOf(
   state: StateDriver,

@@ -87,7 +87,7 @@ function cause(place: S3Place, error: unknown): string {
   return `${oneLine(message)}; check ${setting}`;
 }
 
-/** What an error of the SDK says. `code` is the operating system's, `status` that of the server's answer. */
+/** The facts of an error of the SDK: the operating system's `code`, and the `status` of the server's answer. */
 export function parts(error: unknown) {
   const { name, message } = error instanceof Error ? error : { name: "", message: String(error) };
   const { $metadata } = Object(error) as { $metadata?: { httpStatusCode?: number } };

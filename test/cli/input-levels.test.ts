@@ -233,7 +233,7 @@ describe("sessions and dates", () => {
     );
     const back = lines(columns, "a,5,,2026-11-18", "a,5,2026-11-20T12Z,2026-11-19");
     expect((await complaints({ ...SPARSE, quotes: back }))[1]).toBe(
-      'quotes.csv:2 as_of "2026-11-18": expected a date not before that of the previous level, 2026-11-19',
+      'quotes.csv:2 as_of "2026-11-18": expected a date not before 2026-11-19, the date of the previous level',
     );
     const store = new MemoryStore();
     const same = lines(columns, "a,5,,2026-11-19", "a,4,2026-11-20T12Z,2026-11-19");
@@ -246,6 +246,6 @@ describe("sessions and dates", () => {
       session: "2026-11-21T12Z",
       quotes: lines(columns, "a,5,,2026-11-18"),
     });
-    expect([code, said[1]]).toEqual([2, expect.stringContaining("previous level, 2026-11-19")]);
+    expect([code, said[1]]).toEqual([2, expect.stringContaining("2026-11-19, the date of the previous level")]);
   });
 });

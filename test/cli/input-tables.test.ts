@@ -365,7 +365,7 @@ describe("the catalog", () => {
       { id: "b", formerly: "z" },
     ]);
     expect(await complaints({ catalog: twice })).toContain(
-      'catalog.csv:3 formerly "z": expected an id that one contract had before, but a names it, too',
+      'catalog.csv:3 formerly "z": expected an id that one contract had before, but a also names it',
     );
     // Of several the message names the wrong one.
     const several = catalogOf([
@@ -373,7 +373,7 @@ describe("the catalog", () => {
       { id: "b", formerly: "x z a" },
     ]);
     expect((await complaints({ catalog: several })).slice(1)).toEqual([
-      'catalog.csv:3 formerly "x z a": expected ids that one contract had before, but a names "z", too',
+      'catalog.csv:3 formerly "x z a": expected ids that one contract had before, but a also names "z"',
       'catalog.csv:3 formerly "x z a": expected ids that the catalog no longer uses, but it uses "a" at catalog.csv:2',
     ]);
   });
@@ -390,7 +390,7 @@ describe("the catalog", () => {
     expect(await complaints({ catalog })).toEqual([
       "3 errors in the input; nothing was written",
       'catalog.csv:3 segment "flash -nand-": expected an index id of its own, but "Flash (NAND)" at catalog.csv:2 also has "flash--nand-"',
-      'catalog.csv:4 segment "Composite": expected a name other than that of the whole market\'s index, composite',
+      'catalog.csv:4 segment "Composite": expected a name other than composite, the name of the whole market\'s index',
       'catalog.csv:5 segment "記憶體": expected at least one letter from A to Z or digit, for the id of its index',
     ]);
   });

@@ -186,7 +186,7 @@ describe("figures of a published level", () => {
       said: [
         "1 error in the input; nothing was written",
         "quotes.csv:2: a would have the level 12.6 for 2026-11-21T00Z, outside its published range of " +
-          "11.5 to 12.5; give low_usd and high_usd, too",
+          "11.5 to 12.5; also give low_usd and high_usd",
       ],
     });
     await mustPublish(store, { ...inside, quotes: lines(HEADER, "a,12.6,12.6,13,") });

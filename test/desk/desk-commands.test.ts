@@ -283,7 +283,7 @@ test.each([
   const warnings = Object.entries(tiers).map(
     ([tier, days]) =>
       `warning: ${tier} may ask for answers of the last ${days} days (as_of, publication): ` +
-      `those of more than ${keepDays} day${keepDays === "1" ? "" : "s"} ago will be 410\n`,
+      `answers of more than ${keepDays} day${keepDays === "1" ? "" : "s"} ago will be 410\n`,
   );
   expect([code, err]).toEqual([0, warnings.join("")]);
 });

@@ -71,7 +71,7 @@ describe("an attacker who can write to the store but has no key", () => {
     await pointHeadTo(shop.store, manifest);
     const moved =
       `${shop.path("store")}/sessions/${HEAD}/manifest.json is the manifest of ` +
-      `2026-11-20T12:00:00.000Z r1, expected that of ${HEAD}`;
+      `2026-11-20T12:00:00.000Z r1, expected the manifest of ${HEAD}`;
     for (const line of ["", "--all", "--verify-key @k.pub", "--all --verify-key @k.pub"]) {
       expect(await findings(shop, line)).toContain(moved);
     }
@@ -87,7 +87,7 @@ describe("an attacker who can write to the store but has no key", () => {
     await append(shop.store, { ...head, session, revision: 2 });
     expect(await findings(shop, "--verify-key @k.pub")).toContainEqual(
       expect.stringContaining(
-        `is the manifest of 2026-11-20T12:00:00.000Z r1, expected that of ${FIRST}/r2`,
+        `is the manifest of 2026-11-20T12:00:00.000Z r1, expected the manifest of ${FIRST}/r2`,
       ),
     );
     expect((await shop.publish(SECOND, "--sign-key @k")).code).toBe(6);

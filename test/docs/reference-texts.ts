@@ -198,7 +198,7 @@ const GATES: Readonly<Record<GateName, readonly [refuses: string, option: string
   ],
   free: ["a catalog that changes which contracts are free", ""],
   gap: [
-    `a session more than ${USUAL_LIMITS.maxGapSessions} sessions after the head, and a clock as far from the newest entry of the log: the clock may be wrong. Rollbacks and prunes have it, too`,
+    `a session more than ${USUAL_LIMITS.maxGapSessions} sessions after the head, and a clock as far from the newest entry of the log: the clock may be wrong. Rollbacks and prunes also have it`,
     "--max-gap",
   ],
   clock: [

@@ -381,7 +381,7 @@ describe("one byte changed on the way, and the digest with it", () => {
       [{ "x-session-utc": "2026-11-21T12:00:00.000Z" }, /names the session 2026-11-21T12:00/],
       [{ "x-delayed-sessions": "2" }, /two numbers of delayed sessions/],
       [{ "x-snapshot": "" }, /names the snapshot , and entry 3/],
-      [{ "unencoded-digest": "sha-256=:AAAA:" }, /not that of its unencoded-digest/],
+      [{ "unencoded-digest": "sha-256=:AAAA:" }, /but its unencoded-digest names another/],
       [{ "content-encoding": "gzip" }, /content coding gzip, expected none/],
     ] as const) {
       const error = await forwarding({ path: /\/prices$/, headers }, (url) => failure({ url }));
@@ -430,8 +430,8 @@ describe("another question asked on the way", () => {
 
   test("with a key, without the key, with another", async () => {
     for (const [key, sent, words] of [
-      [proxy.pro, null, /is that of the tier free, and the key was sent$/],
-      [null, proxy.pro, /is that of the tier pro, and the key was not sent$/],
+      [proxy.pro, null, /belongs to the tier free, and the key was sent$/],
+      [null, proxy.pro, /belongs to the tier pro, and the key was not sent$/],
       [proxy.starter, "cbk_none", null],
     ] as const) {
       const error = await forwarding({ key: sent }, (url) => failure({ url, key }));

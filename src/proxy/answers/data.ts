@@ -59,7 +59,7 @@ interface Wanted {
   readonly id: string;
   readonly basket: BasketQuery | null;
   readonly selection: Selection | null;
-  /** Those of the basket; others are refused at once. */
+  /** The faults of the basket; other faults are refused at once. */
   readonly faults: readonly Fault[];
 }
 
@@ -80,7 +80,7 @@ export function dataAnswers(sources: DataSources) {
     const { query, nowMs } = asked;
     const { tier } = reader;
     const snapshot = live.current;
-    // Without a key, too, one may name the entry that an answer came from while it is the head.
+    // Also without a key, one may name the entry that an answer came from while it is the head.
     const isHeads = route === SUMS_ROUTE && namesEntry(query, snapshot?.publication.number);
     const isOld = namesAny(query, VINTAGE) && !(isHeads && tier.history === null);
     if (!route.isOffered(tier, query) || (tier.history === null && isOld)) {

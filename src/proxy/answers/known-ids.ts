@@ -102,7 +102,7 @@ interface LookedUp<T> {
   /** By item, in the list's order. */
   readonly found: ReadonlyMap<string, T>;
   readonly unknown: readonly string[];
-  /** Those of items that name the same as one before. */
+  /** The faults of items that name the same as one before. */
   readonly faults: readonly Fault[];
 }
 

@@ -56,7 +56,7 @@ function selectedElements(
   { ids, last, correctedBefore }: Limits,
 ): readonly string[] {
   if (ids !== null || correctedBefore !== null) {
-    // The ids are those of contracts, and an index may have the same.
+    // These are ids of contracts, and an index may have the same id.
     if (name === "indices") return [];
     return elements.filter(
       (line) =>

@@ -50,14 +50,14 @@ const file = z.strictObject(
 /** What is told of each tier, and where one gets plans, as a whole. */
 export type PlanTerms = Readonly<z.infer<typeof file>>;
 
-/** Those of the table of tiers. */
+/** The terms of the table of tiers. */
 export const USUAL_TERMS: PlanTerms = Object.fromEntries(
   KEY_TIER_NAMES.map((name) => [name, TIERS[name].terms]),
 );
 
 /**
  * The terms in a file: `{"starter": {"usd_per_month": 9, "support": "e-mail"}, "pro": {…}, "contact":
- * "sales@example.com"}`. What it leaves out, or has as null, is not told. `where` names the file in the
+ * "sales@example.com"}`. A term that it leaves out, or has as null, is not told. `where` names the file in the
  * InputError for what does not fit; the error has one line for each fault.
  */
 export function parsePlanTerms(bytes: Uint8Array, where: string): PlanTerms {

@@ -80,7 +80,7 @@ export function readBasket(query: Query, faults: Fault[]): BasketQuery | null {
 }
 
 /**
- * The basket in the snapshot, or all its faults: `faults`, and those of its ids. It is priced later, unless
+ * The basket in the snapshot, or all its faults: `faults`, and the faults of its ids. It is priced later, unless
  * somebody has asked for it lately: callers repeat the same few, so a live snapshot keeps recent ones.
  */
 export async function pricedBasket(

@@ -34,7 +34,7 @@ export const PROGRAMS = "/api/";
 
 /**
  * The answer to a request that is refused: a page where the request prefers one, else the problem document.
- * Addresses in the document begin with that of the service, if it is known.
+ * Addresses in the document begin with the service's address, if it is known.
  */
 export function problemReply(
   denial: Denial,

@@ -1,6 +1,6 @@
 /**
  * What waits for its readers, over all connections of a server. A reader that does not read keeps what
- * is written of its answers in memory, so the sum is bounded, and so is the time without a byte read.
+ * is written of its answers in memory, so the sum is bounded. The time without a byte read is also bounded.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -92,7 +92,7 @@ export class Backlog {
   }
 
   /**
-   * The connection to close: the one that holds most, of those above their share and those of the address
+   * The connection to close: the one that holds most, of the connections above their share and of the address
    * that holds most in all. Of equal ones it is the one that has waited longest.
    */
   #next(): Socket {

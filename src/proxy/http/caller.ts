@@ -28,7 +28,7 @@ function credentialsIn(value: string): [scheme: string, rest: string] {
 
 /**
  * The key that the request carries, or null. Authorization: Bearer (RFC 6750, 2.1; the scheme in any
- * case: RFC 9110, 11.4) takes precedence over x-api-key, and so does Basic, except if it holds nothing
+ * case: RFC 9110, 11.4) takes precedence over x-api-key. Basic does as well, except if it holds nothing
  * like a key: programs add it by themselves. Other schemes are ignored. A key without a scheme, two
  * Authorization fields, a Bearer value of more than one word, and Basic without a key all count as an
  * invalid key: the caller tried to send a key and must not silently get the free slice.

@@ -184,7 +184,7 @@ function requestedRange(
 }
 
 /**
- * Whether gzip is accepted and weighs no less than identity. Who accepts neither gets identity: RFC 9110,
+ * Whether gzip is accepted and weighs no less than identity. A caller that accepts neither gets identity: RFC 9110,
  * 12.5.3, lets a server ignore the field.
  */
 export function prefersGzip(acceptEncoding = ""): boolean {

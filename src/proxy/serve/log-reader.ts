@@ -43,7 +43,7 @@ export class LogReader {
   #waiting: StoredEntry[] = [];
   /** For how many of those that wait a signature vouches: the newest signed one and those before it. */
   #vouched = 0;
-  /** Those of the log that are whole, in its order. */
+  /** The whole entries of the log, in its order. */
   readonly #entries: Entry[] = [];
   /** The number of the first entry that made a snapshot the head, by the snapshot's name. */
   readonly #published = new Map<string, number>();
@@ -144,7 +144,7 @@ export class LogReader {
     return damage;
   }
 
-  /** Without keys: reads what comes after damage, too, up to the newest entry. */
+  /** Without keys: also reads the entries after damage, up to the newest. */
   async #readPast(newest: number): Promise<void> {
     while (this.newestNumber < newest) {
       const next = this.newestNumber + 1;

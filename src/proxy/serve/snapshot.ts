@@ -1,6 +1,6 @@
 /**
  * A published snapshot to answer from. Its manifest was proven against its entry in the log; each file is
- * compared with the manifest's SHA-256 when it is first read, before any answer from it. What was read is kept on
+ * compared with the manifest's SHA-256 when it is first read, before any answer from it. A read file is kept on
  * a shelf. The live snapshot's shelf is filled before the snapshot is served (load.ts); old snapshots share one
  * that forgets what nobody has asked for lately (archive.ts).
  */

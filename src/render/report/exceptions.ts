@@ -131,7 +131,7 @@ export function breaksSection(market: Market, view: TierView): string {
 }
 
 /**
- * All corrections, newest first, with a mark at those of this session. Each names the first snapshot
+ * All corrections, newest first; corrections of this session have a mark. Each names the first snapshot
  * with it. The mark depends on the session, not on the revision: a repeated publish must make the same
  * page, though its revision would be another.
  */

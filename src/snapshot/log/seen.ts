@@ -49,7 +49,7 @@ export function requireSeen(
   throw new DamageError(
     sha256 === undefined
       ? `The log ends with entry ${newest}, and entry ${number} was seen before: the log was cut off, or an older one is shown${remedy}`
-      : `Entry ${number} of the log has the SHA-256 ${sha256}, and the one seen before has ${seen}: the log was rewritten, or is that of another store${remedy}`,
+      : `Entry ${number} of the log has the SHA-256 ${sha256}, and the one seen before has ${seen}: the log was rewritten, or it belongs to another store${remedy}`,
   );
 }
 

@@ -2,7 +2,7 @@
  * The gates on the time of an entry, which stands in the log for good: every append passes them (append.ts).
  *
  *   gap     the program's clock is many sessions away from the newest entry
- *   clock   the machine's clock is away from that of a server: of a feed, or of the store
+ *   clock   the machine's clock differs from the clock of a server: a feed's, or the store's
  *
  * A publish also judges them with its other gates (feed/gates.ts), before it renders anything.
  */

@@ -30,7 +30,7 @@ export const VERSION_KEY = keyOf("version");
 
 /** The value of `chipboard:format`. A state with another number belongs to a later version. */
 export const REDIS_FORMAT = "3";
-/** Stands in its place after Redis has lost everything, so that commands report that, too. */
+/** Stands in its place after Redis has lost everything, so that commands also report that. */
 export const EMPTIED = "emptied";
 /** The names that are written beside the format. If they exist without it, Redis lost the rest. */
 const OUR_NAME = /^(?:version$|(?:accounts|keys|key-ids|facts|calls|writers):)/;

@@ -255,7 +255,7 @@ class SqliteState implements StateDriver {
     try {
       database?.close();
     } catch {
-      // A database that cannot be closed cannot be used either. What was committed is safe.
+      // A database that cannot be closed cannot be used either. Committed changes are safe.
     }
   }
 }

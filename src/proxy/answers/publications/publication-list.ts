@@ -47,7 +47,7 @@ export function pageOf(newest: number, { after, limit }: PageQuery): ListPage {
   return { first, last, next: first <= last && last < newest ? last : null };
 }
 
-/** The JSON of entries, one after another with commas between, and where that of each number lies. */
+/** The JSON of entries, one after another with commas between, and where the JSON of each number lies. */
 export interface ListRows {
   readonly bytes: Buffer;
   readonly places: ReadonlyMap<number, { readonly start: number; readonly end: number }>;
