@@ -1,6 +1,7 @@
 /**
- * A small store as this version of the program writes it, by its commands: a signed log with corrections, a rollback
- * and a prune; at last a contract that is renamed, one with a break, one that is delisted.
+ * A small store as this version of the program writes it, by its commands: a signed log with a restatement, corrections,
+ * a rollback and a prune; at last a contract that is renamed, one with a break, one that is delisted. And a state: accounts
+ * that were changed, keys that were rotated and revoked, a link.
  */
 import { readdir, mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { createHash } from "node:crypto";
@@ -28,6 +29,8 @@ const NOR =
   "nor-old,NOR,NOR 128Mb,memory,NOR,USD per chip,0,Source B,https://example.com/nor,0.016,true,contract";
 const WAFER =
   'n3-wafer,N3,"Wafer 300 mm, 3 nm",semiconductor,Foundry,USD per wafer,70,Source A,https://example.com/n3,,false,contract,,,30';
+const GDDR7 =
+  "gddr7-16gb,G7,GDDR7 16Gb,memory,DRAM,USD per chip,60,Source A,https://example.com/g7,2,false,contract,,,30";
 const QUOTES = "id,spot_usd,low_usd,high_usd,inputs,basis,rationale,break";
 
 const INPUTS: Readonly<Record<string, readonly string[]>> = {
@@ -37,6 +40,14 @@ const INPUTS: Readonly<Record<string, readonly string[]>> = {
     "tlc-1tb,S1,TLC SSD 1TB,memory,SSD,USD per drive,20,Source B,https://example.com/s1,1000,true,spot,,,",
     `${NOR},,,`,
     WAFER,
+  ],
+  "second-catalog.csv": [
+    COLUMNS,
+    "ddr5-16gb,D5,DDR5 16Gb,memory,DRAM,USD per chip,45,Source A,https://example.com/d5,2,true,spot,,,",
+    "tlc-1tb,S1,TLC SSD 1TB,memory,SSD,USD per drive,20,Source B,https://example.com/s1,1000,true,spot,,,",
+    `${NOR},,,`,
+    WAFER,
+    GDDR7,
   ],
   "closes.csv": [
     "id,date,close_usd,low_usd,high_usd",
@@ -57,6 +68,7 @@ const INPUTS: Readonly<Record<string, readonly string[]>> = {
     "nor-old,0.55,,,,estimated,,",
     "n3-wafer,11000,,,,assessed,Middle of two offers,",
   ],
+  "gddr7.csv": ["id,date,close_usd", "gddr7-16gb,2025-11-11,3", "gddr7-16gb,2026-11-10,6"],
   "second.csv": [
     QUOTES,
     "ddr5-16gb,3,2.95,3.1,12,reported,,",
@@ -76,6 +88,7 @@ const INPUTS: Readonly<Record<string, readonly string[]>> = {
     "tlc-1tb,S1,TLC SSD 1TB,memory,SSD,USD per pair,20,Source B,https://example.com/s1,2000,true,spot,,,",
     `${NOR},2026-11-21,,`,
     WAFER,
+    GDDR7,
   ],
   "third.csv": [
     QUOTES,
@@ -98,7 +111,7 @@ const STEPS: readonly (readonly [now: string, line: string])[] = [
   ],
   [
     "2026-11-20T00:05:00Z",
-    "publish --quotes second.csv --hold nor-old --accept gap sparse --by 'Night desk' --why 'Nobody published for a week'",
+    "publish --quotes second.csv --catalog second-catalog.csv --closes gddr7.csv --restate-series 'GDDR7 joins with its history' --hold nor-old --accept gap free:gddr7-16gb --by 'Night desk' --why 'Nobody published for a week'",
   ],
   ["2026-11-20T06:00:00Z", "publish --quotes wrong.csv --revise 'The source restated two levels'"],
   [
@@ -181,7 +194,9 @@ async function ask(store: string, folder: string): Promise<Answer[]> {
     const { key } = JSON.parse(await outputOf(["keys", "create", tier, "--json"], { env }));
     keys.set(tier, key);
   }
-  await writeFile(join(folder, FILES.keys), `${JSON.stringify(Object.fromEntries(keys))}\n`);
+  const link = await makeHistory(env);
+  const known = { ...Object.fromEntries(keys), link };
+  await writeFile(join(folder, FILES.keys), `${JSON.stringify(known)}\n`);
   const proxy = await serve(["--store", store], { env });
   try {
     const answers: Answer[] = [];
@@ -194,6 +209,26 @@ async function ask(store: string, folder: string): Promise<Answer[]> {
   } finally {
     await proxy.end();
   }
+}
+
+/** Changes accounts and keys in each way, beside the two accounts whose answers are kept. Returns a link's address. */
+async function makeHistory(env: Readonly<Record<string, string>>): Promise<string> {
+  const say = async (line: string) =>
+    JSON.parse(await outputOf(wordsOf(`${line} --json`), { env }));
+  await say("accounts add desk --tier starter --note 'Trial by telephone' --by 'Night desk'");
+  await say("accounts set desk --tier pro");
+  const first = await say("keys create desk --label old");
+  const second = await say(`keys rotate ${first.key_id}`);
+  await say(`keys suspend ${second.key_id}`);
+  await say(`keys resume ${second.key_id}`);
+  await say("accounts add gone --tier pro");
+  const revoked = await say("keys create gone");
+  await say(`keys revoke ${revoked.key_id}`);
+  await outputOf(["accounts", "rm", "gone", "--yes"], { env });
+  await say("accounts add late --tier starter");
+  await say("accounts set late --suspend");
+  const { link } = await say("links create desk '/export.csv?segment=dram' --label sheet");
+  return link;
 }
 
 /** What a caller gets, as it is kept. */

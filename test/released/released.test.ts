@@ -16,6 +16,7 @@ import { FolderStore } from "../../src/store/folder-store.ts";
 import { inProcess } from "../cli/run.ts";
 import { PythonClient } from "../guide/python-client.ts";
 import { programUnder, run } from "../guide/programs.ts";
+import { serve as serveProgram } from "../program/program.ts";
 import { startTestProxy, TestClock, type TestProxy } from "../http/fixture.ts";
 import { validateAnswer } from "../http/recorder.ts";
 import { testWith } from "../http/needed-tools.ts";
@@ -116,6 +117,12 @@ describe.each([...frozen, "this version"])("%s", (version) => {
 
   test("its answers are those that its own proxy gave, live and old", () =>
     gives(proxy, () => true));
+
+  test.runIf(version !== "0.2.0")("its restatement is told", async () => {
+    const { json } = await proxy.get(`${API}/indices/composite`, { key: proxy.pro });
+    const reason = "GDDR7 joins with its history";
+    expect(json.series.restatements).toEqual([{ publication: 2, reason }]);
+  });
 
   test("gzip-coded as well", () => gives(proxy, ({ status }) => status === 200, "gzip"));
 
@@ -234,6 +241,39 @@ describe.each([...frozen, "this version"])("%s", (version) => {
     expect(actions).toEqual([["accounts set", { note: "upgraded" }]]);
     expect(days).toEqual([[ASKED_AT.slice(0, 10), true]]);
   });
+
+  // 0.2.0 kept neither changes nor links when it was frozen.
+  test.runIf(version !== "0.2.0")(
+    "its links answer, and its accounts have their history",
+    async () => {
+      await cp(path(FILES.state), path("linked"), { recursive: true });
+      const { link } = JSON.parse(await readFile(path(FILES.keys), "utf8"));
+      const env = { CHIPBOARD_STATE: path("linked"), CHIPBOARD_NOW: ASKED_AT };
+      const linked = await serveProgram(["--store", path(FILES.store)], { env });
+      try {
+        expect(await (await fetch(linked.url + link)).text()).toMatch(
+          /^session_utc,contract_id,ticker,/,
+        );
+      } finally {
+        await linked.end();
+      }
+      const log = JSON.parse(await chipboard("accounts log --state @linked --json"));
+      const actions = log.map(({ action }: { action: string }) => action);
+      expect(new Set(actions)).toEqual(
+        new Set([
+          "accounts add",
+          "accounts rm",
+          "accounts set",
+          "keys create",
+          "keys resume",
+          "keys revoke",
+          "keys rotate",
+          "keys suspend",
+          "links create",
+        ]),
+      );
+    },
+  );
 
   test("its log goes on: a publish, a rollback, a correction and a prune, under another key", async () => {
     await cp(path(FILES.store), path("next"), { recursive: true });
