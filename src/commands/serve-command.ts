@@ -94,6 +94,7 @@ export async function serve(
         host: options.host,
         port: options.port,
         publicUrl: options.publicUrl ?? null,
+        metricsHost: options.metricsHost,
         metricsPort: options.metricsPort === "off" ? null : options.metricsPort,
         pollMs: options.poll,
         graceMs: options.grace,
@@ -159,7 +160,8 @@ async function renew(
   }
 }
 
-async function readTls({ tlsCert, tlsKey }: ServeOptions): Promise<Certificate | null> {
+/** The certificate of `--tls-cert` and `--tls-key`; null: none is named. Throws InputError if it cannot be read. */
+export async function readTls({ tlsCert, tlsKey }: ServeOptions): Promise<Certificate | null> {
   if (tlsCert === undefined && tlsKey === undefined) return null;
   if (tlsCert === undefined || tlsKey === undefined) {
     throw new InputError("--tls-cert and --tls-key belong together: give both, or none");

@@ -22,6 +22,7 @@ export interface ServeOptions extends StoreOptions, StateOptions, VerifyKeyOptio
   readonly port: number;
   readonly publicUrl?: string;
   readonly metricsPort: number | "off";
+  readonly metricsHost: string;
   readonly poll: number;
   readonly grace: number;
   readonly trustProxy: number;
@@ -51,6 +52,11 @@ export const serveOptions = (): Option[] => [
     "port of /metrics; 0: any free port; off: no metrics",
     metricsPort,
   ).default(9464),
+  setting(
+    "--metrics-host <address>",
+    "address of /metrics, which has no authentication",
+    host,
+  ).default("127.0.0.1"),
   setting(
     "--poll <duration>",
     "how often to look for a new publication",

@@ -40,6 +40,8 @@ export interface ProxyOptions
   readonly port: number;
   /** 0: any free port; null: no metrics. */
   readonly metricsPort: number | null;
+  /** The address of the metrics port. */
+  readonly metricsHost: string;
   /** How many proxies of the operator are in front; their X-Forwarded-For is trusted. */
   readonly trustedHops: number;
   /** How many connections may be open at once; a further one is closed at once. */
@@ -154,7 +156,9 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       certificate = renewed;
     };
     if (options.metricsPort === null) return { url, metricsUrl: null, renewCertificate, close };
-    const scraped = await startMetricsServer(host, options.metricsPort, () => metrics.text());
+    const scraped = await startMetricsServer(options.metricsHost, options.metricsPort, () =>
+      metrics.text(),
+    );
     opened.push(scraped.connections);
     return { url, metricsUrl: scraped.url, renewCertificate, close };
   } catch (error) {

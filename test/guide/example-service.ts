@@ -126,6 +126,7 @@ export async function startExampleService(): Promise<ExampleService> {
       host: "127.0.0.1",
       port: 0,
       metricsPort: null,
+      metricsHost: "127.0.0.1",
       pollMs: 60_000,
       graceMs: 3_600_000,
       trustedHops: 0,

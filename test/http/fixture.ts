@@ -209,6 +209,7 @@ export async function startTestProxy(options: TestProxyOptions = {}): Promise<Te
     host: "127.0.0.1",
     port: 0,
     metricsPort: 0,
+    metricsHost: "127.0.0.1",
     pollMs: 50,
     graceMs: 3_600_000,
     trustedHops: 0,

@@ -15,6 +15,7 @@ const { url } = await startProxy({
   host: "127.0.0.1",
   port: 0,
   metricsPort: null,
+  metricsHost: "127.0.0.1",
   pollMs: 3_600_000,
   graceMs: 3_600_000,
   trustedHops: 0,
