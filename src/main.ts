@@ -1,7 +1,7 @@
 /** The command tree. A failure prints a message on standard error and sets the exit code. */
 import { Command, CommanderError } from "commander";
 import { isSwitchedOn, warnOfVariables } from "./lib/config.ts";
-import { ChipboardError, EXIT, type ExitCode } from "./lib/errors.ts";
+import { ChipboardError, EXIT, PrintedError, type ExitCode } from "./lib/errors.ts";
 import { plainLines, plainText, printJson } from "./lib/terminal.ts";
 import { PROGRAM } from "./lib/version.ts";
 
@@ -45,6 +45,11 @@ export const COMMANDS: readonly {
     name: "serve",
     description: "serve the published snapshots over HTTP",
     load: async () => (await import("./commands/serve-command.ts")).serveCommand(),
+  },
+  {
+    name: "doctor",
+    description: "look over clock, store, state, ports, certificate and options of a service",
+    load: async () => (await import("./commands/doctor-command.ts")).doctorCommand(),
   },
   {
     name: "mcp",
@@ -131,6 +136,7 @@ function inheriting(command: Command, parent: Command): Command {
 }
 
 function report(error: unknown, json: boolean): ExitCode {
+  if (error instanceof PrintedError) return error.exitCode;
   if (!(error instanceof ChipboardError)) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     process.stderr.write(`unexpected: ${plainLines(text)}\n`);

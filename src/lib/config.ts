@@ -12,6 +12,8 @@ import { distance } from "./text.ts";
 
 /** Those without a variable. */
 const onceOptions = new WeakSet<Option>();
+/** What was given for an option, as text. */
+const givenTexts = new WeakMap<Option, string>();
 
 const variableOf = (option: Option): string =>
   `CHIPBOARD_${option.name().toUpperCase().replaceAll("-", "_")}`;
@@ -49,6 +51,7 @@ function parsed(
 ): Option {
   if (parse === undefined) return option;
   return option.argParser((text: string) => {
+    givenTexts.set(option, text);
     try {
       return parse(text);
     } catch (error) {
@@ -81,7 +84,9 @@ export async function warnOfVariables(
   loaded: readonly Command[],
   load: () => Promise<readonly Command[]>,
 ): Promise<void> {
-  const set = Object.keys(process.env).filter((name) => /^CHIPBOARD_(?!NOW$|TEST_)/i.test(name));
+  const set = Object.keys(process.env).filter((name) =>
+    /^CHIPBOARD_(?!NOW$|ENV_FILE$|TEST_)/i.test(name),
+  );
   const usual = variablesOf(optionsIn(loaded));
   if (set.every((name) => usual.includes(name))) return;
   // Of a command whose own variable is wrong, which it says itself, the others are not known.
@@ -111,6 +116,65 @@ const optionsIn = (all: readonly Command[]): Option[] =>
 
 const variablesOf = (options: readonly Option[]): string[] =>
   options.filter((option) => !onceOptions.has(option)).map(variableOf);
+
+/** The value of an option that is in force, and where it comes from. */
+export interface ConfiguredValue {
+  readonly option: string;
+  /** Null: it has none. */
+  readonly variable: string | null;
+  /** As it was given, without secrets; null: the option is not set and has no default. */
+  readonly value: string | null;
+  readonly source: "option" | "variable" | "file" | "default";
+  /** The file that the variable was read from; null: none is known. */
+  readonly file: string | null;
+}
+
+/** The values of a command's options, in their order. */
+export const configurationOf = (command: Command): ConfiguredValue[] =>
+  command.options.map((option) => {
+    const source = command.getOptionValueSource(option.attributeName());
+    const value: unknown = command.getOptionValue(option.attributeName());
+    const variable = onceOptions.has(option) ? null : variableOf(option);
+    const file = source === "env" && variable !== null ? fileOf(variable) : null;
+    const text =
+      source === "default" || value === undefined
+        ? (option.defaultValueDescription ?? value)
+        : (givenTexts.get(option) ?? value);
+    return {
+      option: option.long ?? option.flags,
+      variable,
+      value: text === undefined ? null : withoutSecrets(String(text)),
+      source:
+        source === "cli"
+          ? "option"
+          : source !== "env"
+            ? "default"
+            : file === null
+              ? "variable"
+              : "file",
+      file,
+    };
+  });
+
+/** The variables that are set and that only other commands read. */
+export const otherVariables = ({ options }: Command): string[] => {
+  const own = variablesOf(options);
+  return Object.keys(process.env)
+    .filter((name) => /^CHIPBOARD_(?!NOW$|ENV_FILE$|TEST_)/.test(name) && !own.includes(name))
+    .toSorted();
+};
+
+/**
+ * The file that a variable was read from. Scripts that read a file of variables say so in CHIPBOARD_ENV_FILE: the
+ * file, then the names of its variables, separated by blanks.
+ */
+function fileOf(variable: string): string | null {
+  const [file = "", ...names] = (process.env["CHIPBOARD_ENV_FILE"] ?? "").split(/\s+/);
+  return names.includes(variable) ? file : null;
+}
+
+/** Whether CHIPBOARD_NOW sets the clock. */
+export const isClockSet = (): boolean => (process.env["CHIPBOARD_NOW"] ?? "") !== "";
 
 /** The proxies of outgoing requests that the environment names. Throws InputError for others. */
 export const outboundProxies = (): Proxies => proxiesIn(process.env);

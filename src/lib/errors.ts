@@ -77,6 +77,16 @@ export class DamageError extends ChipboardError {
   readonly exitCode = EXIT.damaged;
 }
 
+/** A command has printed what is wrong. Only its exit code is left to give. */
+export class PrintedError extends Error {
+  readonly exitCode: ExitCode;
+
+  constructor(exitCode: ExitCode) {
+    super(`The command ends with ${exitCode}`);
+    this.exitCode = exitCode;
+  }
+}
+
 /** What the work gives, or the DamageError that it ends with. Throws other errors. */
 export async function orDamage<T>(work: () => T | Promise<T>): Promise<T | DamageError> {
   try {

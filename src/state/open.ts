@@ -4,7 +4,8 @@ import { InputError, UnreachableError } from "../lib/errors.ts";
 import { redactedUrl } from "../lib/text.ts";
 import type { StateDriver, StatePurpose } from "./driver.ts";
 import { countAccounts } from "./accounts.ts";
-import { addressSecret } from "./facts.ts";
+import type { SeenEntry } from "../snapshot/log/seen.ts";
+import { addressSecret, seenIn } from "./facts.ts";
 import { Gatekeeper, type OnEviction, type OnTrouble } from "./gatekeeper.ts";
 import { Registry } from "./registry.ts";
 
@@ -47,6 +48,33 @@ export async function withDriver<T>(
   }
 }
 
+/** What a proxy needs to know of a state before it uses it. */
+interface StateSurvey {
+  /** How many accounts there are. */
+  readonly accounts: number;
+  /** The error for a database that may drop what it holds, with which `serve` does not start; null: it drops nothing. */
+  readonly eviction: UnreachableError | null;
+}
+
+async function survey(location: string, driver: StateDriver): Promise<StateSurvey> {
+  const accounts = await countAccounts(driver.storage);
+  await driver.look();
+  const policy = await driver.evictionPolicy();
+  return { accounts, eviction: policy === null ? null : evicting(location, policy) };
+}
+
+/**
+ * Looks at the state of `location` as a proxy does at its start, and at the entry of the log that proxies have
+ * seen. Writes nothing. Throws as `withRegistry` does.
+ */
+export const surveyState = (
+  location: string,
+): Promise<StateSurvey & { readonly seen: SeenEntry | null }> =>
+  withDriver(location, "use", async (driver) => ({
+    ...(await survey(location, driver)),
+    seen: await seenIn(driver.storage),
+  }));
+
 /**
  * The state of `location` for one of any number of proxies. Throws InputError, NoStateError, or
  * UnreachableError if the state does not answer, cannot be used, or may drop what it holds.
@@ -59,13 +87,9 @@ export async function openGatekeeper(
 ): Promise<Gatekeeper> {
   const driver = await openDriver(location, "serve");
   try {
-    const found = {
-      addressSecret: await addressSecret(driver),
-      accounts: await countAccounts(driver.storage),
-    };
-    await driver.look();
-    const policy = await driver.evictionPolicy();
-    if (policy !== null) throw evicting(location, policy);
+    const { accounts, eviction } = await survey(location, driver);
+    if (eviction !== null) throw eviction;
+    const found = { addressSecret: await addressSecret(driver), accounts };
     return new Gatekeeper(driver, clock, found, { onTrouble, onEviction });
   } catch (error) {
     await driver.close();

@@ -20,7 +20,7 @@ const run = (line: string, env: Record<string, string> = {}): Promise<Ran> =>
 const STORE = ["--store", "--s3-endpoint", "--s3-region", "--s3-path-style", "--json"];
 const SERVE = [
   ...STORE,
-  ..."--state --host --port --public-url --metrics-port --poll --grace --trust-proxy --tls-cert --tls-key --cache-mb --max-connections --max-connections-per-address --plans".split(
+  ..."--state --host --port --public-url --metrics-port --metrics-host --poll --grace --trust-proxy --tls-cert --tls-key --cache-mb --max-connections --max-connections-per-address --plans".split(
     " ",
   ),
 ];
@@ -54,6 +54,7 @@ describe("--help", () => {
       ],
     ],
     ["serve", SERVE],
+    ["doctor", [...SERVE, "--verify-key", "--max-gap"]],
     ["demo", SERVE],
     ["init", ["--json"]],
     ["snapshots inputs", ["--out", ...STORE]],

@@ -26,6 +26,7 @@ const ROOMS: Readonly<Record<string, string>> = {
   docs: "makes the documents that the proxy sends: guide, methodology, reference, OpenAPI, changelog; it runs before a release",
   api: "the public interface as tables: addresses, parameters, problems, schemas, tiers in words",
   check: "proves an answer and the log behind it, over HTTP only",
+  doctor: "looks over a whole service, by the code that the other commands run",
   mcp: "tools for agents, over the public API only",
   demo: "the demonstration market",
   commands: "turns options into one call of another room; no logic",

@@ -3,19 +3,15 @@ import { readdirSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, Histogram, Registry } from "@prometheus-io/client";
 import { PROGRAM } from "../../lib/version.ts";
-import { SESSION_MS } from "../../market/session.ts";
+import { feedFigures, type FeedFacts } from "../../market/feed-figures.ts";
 
-interface Served {
+interface Served extends FeedFacts {
   readonly stamp: {
     readonly publication: number;
     readonly headMs: number;
     readonly publishedAtMs: number;
   };
   readonly judgements: readonly { readonly gate: string }[];
-  readonly carried: readonly unknown[];
-  readonly movement?:
-    | { readonly unmoved_since_utc: string | null; readonly still: readonly unknown[] }
-    | undefined;
   readonly heldBytes: number;
 }
 
@@ -97,6 +93,8 @@ export class ProxyMetrics {
     const { live, archive, turns, backlog, gatekeeper, log } = observed;
     const ofServed = (read: (served: Served) => number) => () =>
       live.current === null ? 0 : read(live.current);
+    const ofFeed = (name: keyof ReturnType<typeof feedFigures>) =>
+      ofServed((served) => feedFigures(served, served.stamp.headMs)[name]);
     const reads: Reads<keyof typeof HELP> = {
       ...processReads(),
       chipboard_connections_refused_total: () => this.connectionsRefused,
@@ -107,9 +105,9 @@ export class ProxyMetrics {
       chipboard_publication: ofServed(({ stamp }) => stamp.publication),
       chipboard_session_timestamp_seconds: ofServed(({ stamp }) => stamp.headMs / 1000),
       chipboard_publication_timestamp_seconds: ofServed(({ stamp }) => stamp.publishedAtMs / 1000),
-      chipboard_unchanged_sessions: ofServed(unchangedSessions),
-      chipboard_still_contracts: ofServed(({ movement }) => movement?.still.length ?? 0),
-      chipboard_carried_contracts: ofServed(({ carried }) => carried.length),
+      chipboard_unchanged_sessions: ofFeed("unchangedSessions"),
+      chipboard_still_contracts: ofFeed("stillContracts"),
+      chipboard_carried_contracts: ofFeed("carriedContracts"),
       chipboard_overdue_sessions: observed.overdueSessions,
       chipboard_clock_behind_seconds: () => observed.behindMs() / 1000,
       chipboard_certificate_end_timestamp_seconds: () => observed.certificateEndMs() / 1000,
@@ -157,12 +155,6 @@ export class ProxyMetrics {
   text(): Promise<string> {
     return this.#registry.metrics();
   }
-}
-
-/** How long before the snapshot's session any level moved. */
-function unchangedSessions({ stamp, movement }: Served): number {
-  const since = movement?.unmoved_since_utc ?? null;
-  return since === null ? 0 : Math.round((stamp.headMs - Date.parse(since)) / SESSION_MS);
 }
 
 /** Upper bounds of the buckets. A processor that is not busy needs less than the first. */

@@ -1,0 +1,176 @@
+/**
+ * The checks of `doctor`: with the gauge that shows the same of a running proxy, the alert on it, the page that
+ * says what to do, and whether `serve` refuses to start without it. Tests compare the table with metrics and alerts.
+ */
+import { ChipboardError, EXIT, type ExitCode } from "../lib/errors.ts";
+
+const OPERATE = "docs/operate";
+
+interface CheckRow {
+  readonly gauge: string | null;
+  readonly alert: string | null;
+  readonly runbook: string;
+  readonly refusedAtStart: boolean;
+}
+
+export const CHECKS = {
+  clock: {
+    gauge: "chipboard_clock_behind_seconds",
+    alert: "ChipboardClockBehind",
+    runbook: `${OPERATE}/troubleshooting.md#the-proxy-does-not-serve`,
+    refusedAtStart: false,
+  },
+  store: {
+    gauge: "chipboard_store_up",
+    alert: "ChipboardStoreUnreachable",
+    runbook: `${OPERATE}/s3-redis.md#many-machines-s3-and-redis`,
+    refusedAtStart: false,
+  },
+  condition: {
+    gauge: null,
+    alert: null,
+    runbook: `${OPERATE}/s3-redis.md#the-s3-server`,
+    refusedAtStart: false,
+  },
+  head: {
+    gauge: "chipboard_snapshot_damaged",
+    alert: "ChipboardSnapshotDamaged",
+    runbook: `${OPERATE}/backup.md#damage`,
+    refusedAtStart: false,
+  },
+  space: {
+    gauge: null,
+    alert: "ChipboardDiskFull",
+    runbook: `${OPERATE}/backup.md#old-snapshots`,
+    refusedAtStart: false,
+  },
+  state: {
+    gauge: "chipboard_state_up",
+    alert: "ChipboardStateDown",
+    runbook: `${OPERATE}/s3-redis.md#many-machines-s3-and-redis`,
+    refusedAtStart: true,
+  },
+  policy: {
+    gauge: "chipboard_state_evicts",
+    alert: "ChipboardStateEvicts",
+    runbook: `${OPERATE}/s3-redis.md#many-machines-s3-and-redis`,
+    refusedAtStart: true,
+  },
+  age: {
+    gauge: "chipboard_overdue_sessions",
+    alert: "ChipboardSessionOverdue",
+    runbook: `${OPERATE}/troubleshooting.md#a-publish-failed`,
+    refusedAtStart: false,
+  },
+  unchanged: {
+    gauge: "chipboard_unchanged_sessions",
+    alert: "ChipboardFeedUnchanged",
+    runbook: `${OPERATE}/sessions.md#a-feed-that-stands-still`,
+    refusedAtStart: false,
+  },
+  still: {
+    gauge: "chipboard_still_contracts",
+    alert: "ChipboardContractsStill",
+    runbook: `${OPERATE}/sessions.md#a-feed-that-stands-still`,
+    refusedAtStart: false,
+  },
+  carried: {
+    gauge: "chipboard_carried_contracts",
+    alert: "ChipboardContractsCarried",
+    runbook: `${OPERATE}/sessions.md#a-feed-that-stands-still`,
+    refusedAtStart: false,
+  },
+  port: {
+    gauge: null,
+    alert: "ChipboardDown",
+    runbook: `${OPERATE}/troubleshooting.md#the-proxy-does-not-serve`,
+    refusedAtStart: true,
+  },
+  "metrics-port": {
+    gauge: null,
+    alert: "ChipboardDown",
+    runbook: `${OPERATE}/troubleshooting.md#the-proxy-does-not-serve`,
+    refusedAtStart: true,
+  },
+  certificate: {
+    gauge: "chipboard_certificate_end_timestamp_seconds",
+    alert: "ChipboardCertificateEnds",
+    runbook: `${OPERATE}/install.md#tls`,
+    refusedAtStart: true,
+  },
+} as const satisfies Readonly<Record<string, CheckRow>>;
+
+export type CheckName = keyof typeof CHECKS;
+
+/** What the alerts in deploy/monitoring allow. */
+export const ALERT_LIMITS = {
+  unchangedSessions: 4,
+  certificateDays: 14,
+  freeShare: 0.1,
+} as const;
+
+/** The outcome of a check. A note is no fault: its code is 0. */
+export interface Finding {
+  readonly check: CheckName;
+  readonly result: "ok" | "note" | "fault" | "unknown";
+  /** As the command that meets the fault would exit; 3 for a limit of an alert. */
+  readonly exitCode: ExitCode;
+  readonly text: string;
+  /** What to do; null: nothing. */
+  readonly remedy: string | null;
+}
+
+export const ok = (check: CheckName, text: string): Finding => ({
+  check,
+  result: "ok",
+  exitCode: EXIT.done,
+  text,
+  remedy: null,
+});
+
+export const note = (check: CheckName, text: string, remedy: string | null = null): Finding => ({
+  ...ok(check, text),
+  result: "note",
+  remedy,
+});
+
+/** What another fault keeps from being known. */
+export const unknown = (check: CheckName, why: string): Finding => ({
+  ...ok(check, `not known: ${why}`),
+  result: "unknown",
+});
+
+/** A fault that the same command meets elsewhere, in its words and with its code. */
+export const faultOf = (check: CheckName, error: ChipboardError, remedy: string): Finding => ({
+  check,
+  result: "fault",
+  exitCode: error.exitCode,
+  text: [error.message, ...error.details].join("; "),
+  remedy,
+});
+
+/** A limit of an alert that is exceeded. */
+export const beyondLimit = (check: CheckName, text: string, remedy: string): Finding => ({
+  check,
+  result: "fault",
+  exitCode: EXIT.refused,
+  text,
+  remedy,
+});
+
+/** The worst code: the highest. */
+export const worstOf = (findings: readonly Finding[]): ExitCode =>
+  findings.reduce<ExitCode>(
+    (worst, { exitCode }) => (exitCode > worst ? exitCode : worst),
+    EXIT.done,
+  );
+
+/** The result of `work`; a failure that a person can act on becomes a value. Throws other errors. */
+export async function orFailure<T>(work: () => T | Promise<T>): Promise<T | ChipboardError> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof ChipboardError) return error;
+    throw error;
+  }
+}

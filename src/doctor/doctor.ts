@@ -1,0 +1,264 @@
+/**
+ * `doctor`: looks over a whole service without changing it. Each check asks the code that the commands
+ * themselves run, so that doctor finds a fault exactly where publish or serve would meet it.
+ */
+import { DAY_MS, HOUR_MS, instantText, type Clock } from "../lib/clock.ts";
+import { ChipboardError, DamageError, EXIT, UnfitError, UnreachableError } from "../lib/errors.ts";
+import { counted, redactedUrl } from "../lib/text.ts";
+import {
+  createHttpServer,
+  CONNECTION_LIMITS,
+  endOf,
+  type Certificate,
+} from "../proxy/http/server.ts";
+import { feedFigures } from "../market/feed-figures.ts";
+import { behindMs, overdueSessions } from "../proxy/serve/freshness.ts";
+import { stampOf } from "../proxy/serve/snapshot.ts";
+import { findSnapshot, type FoundSnapshot } from "../desk/find-snapshot.ts";
+import { verifySnapshots } from "../desk/verify.ts";
+import { sessionKey } from "../market/session.ts";
+import { timeFindings } from "../snapshot/log/time-gates.ts";
+import { readLogEnd, type LogEnd } from "../snapshot/log/walk.ts";
+import type { SeenEntry } from "../snapshot/log/seen.ts";
+import type { VerifyKey } from "../snapshot/signing-key.ts";
+import { surveyState } from "../state/open.ts";
+import type { ObjectStore } from "../store/object-store.ts";
+import { snapshotText } from "../store/paths.ts";
+import {
+  ALERT_LIMITS,
+  beyondLimit,
+  faultOf,
+  note,
+  ok,
+  orFailure,
+  unknown,
+  type Finding,
+} from "./checks.ts";
+import { checkPort } from "./ports.ts";
+import { checkSpace } from "./space.ts";
+
+const NAMES_SHOWN = 10;
+
+/** What to look over: the values of the options of `serve`. */
+export interface Service {
+  readonly store: ObjectStore;
+  /** A folder, or redis://…. */
+  readonly state: string;
+  readonly verifyKeys: readonly VerifyKey[] | null;
+  /** Reads certificate and key; null: plain HTTP. */
+  readonly readTls: () => Promise<Certificate | null>;
+  readonly clock: Clock;
+  /** Whether CHIPBOARD_NOW sets the clock. */
+  readonly isClockSet: boolean;
+  readonly graceMs: number;
+  readonly maxGapSessions: number;
+  readonly host: string;
+  readonly port: number;
+  readonly metricsHost: string;
+  /** Null: no metrics. */
+  readonly metricsPort: number | null;
+}
+
+/** Runs every check, in the order of the table. Throws only what is a defect. */
+export async function examine(service: Service): Promise<Finding[]> {
+  const { store, clock } = service;
+  const state = await orFailure(() => surveyState(service.state));
+  const seen = state instanceof ChipboardError ? null : state.seen;
+  const end = await orFailure(() => readLogEnd(store));
+  const isAway = end instanceof UnreachableError;
+  const head = isAway ? end : await orFailure(() => findSnapshot(store, "head"));
+  const tls = await orFailure(service.readTls);
+  const isTls = tls !== null && !(tls instanceof ChipboardError);
+  const nowMs = clock.now();
+  return [
+    checkClock(service, end, nowMs),
+    checkStore(store, end),
+    isAway ? unknown("condition", "the store is away") : await checkCondition(store, end),
+    isAway ? unknown("head", "the store is away") : await checkHead(service, head, seen),
+    await checkSpace(store.location, service.state),
+    ...checkState(service.state, state),
+    checkAge(service, head, nowMs),
+    ...checkFeed(head),
+    await checkPort("port", service.host, service.port, isTls),
+    await checkPort("metrics-port", service.metricsHost, service.metricsPort, false),
+    checkCertificate(tls, nowMs),
+  ];
+}
+
+function checkClock(
+  { store, maxGapSessions, isClockSet, graceMs }: Service,
+  end: LogEnd | ChipboardError,
+  nowMs: number,
+): Finding {
+  const { newest, head } = end instanceof ChipboardError ? { newest: null, head: null } : end;
+  const refusals = timeFindings(store, newest, nowMs, { maxGapSessions });
+  const remedy = "set the clock (timedatectl); publish refuses until then";
+  if (refusals.length > 0) {
+    return beyondLimit("clock", refusals.map(({ text }) => text).join("; "), remedy);
+  }
+  const behind = head === null ? 0 : behindMs(stampOf(head, graceMs), nowMs);
+  if (behind > 0) {
+    const text = `${instantText(nowMs)} is ${hours(behind)} before the session of the head`;
+    return beyondLimit("clock", text, remedy);
+  }
+  const server = store.serverTime?.() ?? null;
+  const compared =
+    server === null ? "no server to compare it with" : `within 5 minutes of ${server.by}`;
+  const text = `${instantText(nowMs)}, ${compared}`;
+  if (!isClockSet) return ok("clock", text);
+  return note(
+    "clock",
+    `${text}; CHIPBOARD_NOW sets it`,
+    "unset CHIPBOARD_NOW outside of rehearsals",
+  );
+}
+
+function checkStore({ location }: ObjectStore, end: LogEnd | ChipboardError): Finding {
+  if (end instanceof UnreachableError) {
+    return faultOf("store", end, "bring it back: disk or S3 server, network, credentials");
+  }
+  // The head's line names damage.
+  if (end instanceof ChipboardError) return ok("store", `${location} answers`);
+  const { newest } = end;
+  return newest === null
+    ? note("store", `${location} answers, nothing is published there`, "chipboard publish")
+    : ok("store", `${location} answers; entry ${newest.entry.number} is the newest`);
+}
+
+/** Publish proves it each time; a store that does not exist yet is not created for it. */
+async function checkCondition(store: ObjectStore, end: LogEnd | ChipboardError): Promise<Finding> {
+  const isWhole = !(end instanceof ChipboardError);
+  const isThere = !isWhole || end.newest !== null;
+  const failure = await orFailure(() => (isThere ? store.prove() : store.mayWrite()));
+  if (!(failure instanceof ChipboardError)) {
+    return ok("condition", isThere ? "of several writers one creates an object" : "may be written");
+  }
+  // A proxy reads only.
+  if (failure instanceof UnfitError && isWhole) {
+    return note(
+      "condition",
+      `this user may not write: ${failure.message}`,
+      "nothing on a machine that only serves; run doctor where publish runs",
+    );
+  }
+  return faultOf("condition", failure, "use a store that creates an object only if it is absent");
+}
+
+async function checkHead(
+  { store, verifyKeys }: Service,
+  head: FoundSnapshot | ChipboardError,
+  seen: SeenEntry | null,
+): Promise<Finding> {
+  const remedy = "chipboard snapshots verify --all, then repair or restore";
+  if (head instanceof ChipboardError) {
+    const isEmpty = head.exitCode === EXIT.input;
+    return faultOf("head", head, isEmpty ? "chipboard publish" : remedy);
+  }
+  const memory = verifyKeys === null ? null : seen;
+  const verified = await orFailure(() => verifySnapshots(store, "head", verifyKeys, memory));
+  if (verified instanceof ChipboardError) return faultOf("head", verified, remedy);
+  const { damages, files, bytes, entries } = verified;
+  const name = snapshotText(head.name);
+  if (damages.length > 0) {
+    const more = damages.length > 3 ? `; ${damages.length - 3} more` : "";
+    const text = `${name}: ${damages.slice(0, 3).join("; ")}${more}`;
+    return faultOf("head", new DamageError(text), remedy);
+  }
+  const signed = verifyKeys === null ? "" : ", signed by a key of --verify-key";
+  const read = `${counted(files, "file")} (${(bytes / 1e6).toFixed(1)} MB)`;
+  return ok(
+    "head",
+    `${name}: ${read} and ${counted(entries, "entry", "entries")} are whole${signed}`,
+  );
+}
+
+function checkState(
+  location: string,
+  state: Awaited<ReturnType<typeof surveyState>> | ChipboardError,
+): Finding[] {
+  const place = redactedUrl(location);
+  if (state instanceof ChipboardError) {
+    return [
+      faultOf("state", state, "bring it back, restore a backup, or name another one"),
+      unknown("policy", "the state does not answer"),
+    ];
+  }
+  const { accounts, eviction } = state;
+  const answers = `${place} answers and has its mark; ${counted(accounts, "account")}`;
+  return [
+    accounts === 0 ? note("state", answers, "chipboard accounts add") : ok("state", answers),
+    eviction === null
+      ? ok("policy", "drops nothing when its memory is full")
+      : faultOf("policy", eviction, "redis-cli config set maxmemory-policy noeviction"),
+  ];
+}
+
+function checkAge(
+  { graceMs }: Service,
+  head: FoundSnapshot | ChipboardError,
+  nowMs: number,
+): Finding {
+  if (head instanceof ChipboardError || head.publication === null) {
+    return unknown("age", "there is no head");
+  }
+  const stamp = stampOf(head.publication, graceMs);
+  const age = `session ${sessionKey(head.name.session)}, published ${hours(nowMs - stamp.publishedAtMs)} ago`;
+  const overdue = overdueSessions(stamp, nowMs);
+  if (overdue === 0) return ok("age", age);
+  const remedy = "journalctl --unit chipboard-publish; then publish the session";
+  return beyondLimit("age", `${age}; ${counted(overdue, "session")} overdue`, remedy);
+}
+
+function checkFeed(head: FoundSnapshot | ChipboardError): Finding[] {
+  if (head instanceof ChipboardError || head.publication === null) {
+    return (["unchanged", "still", "carried"] as const).map((name) =>
+      unknown(name, "there is no head"),
+    );
+  }
+  const { manifest } = head;
+  const { headMs } = stampOf(head.publication, 0);
+  const { unchangedSessions, stillContracts, carriedContracts } = feedFigures(manifest, headMs);
+  const show = "chipboard snapshots show; compare the feed with its source";
+  const unmoved = `no level has moved for ${counted(unchangedSessions, "session")}`;
+  const limit = ALERT_LIMITS.unchangedSessions;
+  const still = counted(stillContracts, "contract");
+  const carried = counted(carriedContracts, "contract");
+  return [
+    unchangedSessions > limit
+      ? beyondLimit("unchanged", `${unmoved}, expected at most ${limit}`, show)
+      : ok("unchanged", unchangedSessions === 0 ? "levels have moved" : unmoved),
+    stillContracts > 0
+      ? note("still", `${still} not moved for long${named(manifest.movement?.still ?? [])}`, show)
+      : ok("still", "no contract stands still"),
+    carriedContracts > 0
+      ? note(
+          "carried",
+          `${carried} without a level for the session${named(manifest.carried)}`,
+          show,
+        )
+      : ok("carried", "each contract has a level for the session"),
+  ];
+}
+
+const named = (contracts: readonly { readonly id: string }[]): string => {
+  const ids = contracts.slice(0, NAMES_SHOWN).map(({ id }) => id);
+  return `: ${ids.join(", ")}${contracts.length > NAMES_SHOWN ? ", …" : ""}`;
+};
+
+function checkCertificate(tls: Certificate | null | ChipboardError, nowMs: number): Finding {
+  const remedy = "renew it, then systemctl reload chipboard.service";
+  if (tls instanceof ChipboardError) return faultOf("certificate", tls, remedy);
+  if (tls === null) return ok("certificate", "none: this proxy serves plain HTTP");
+  try {
+    createHttpServer(CONNECTION_LIMITS, tls);
+  } catch (error) {
+    if (error instanceof ChipboardError) return faultOf("certificate", error, remedy);
+    throw error;
+  }
+  const endMs = endOf(tls);
+  const text = `ends ${instantText(endMs)}, in ${Math.floor((endMs - nowMs) / DAY_MS)} days`;
+  const isEnding = endMs - nowMs < ALERT_LIMITS.certificateDays * DAY_MS;
+  return isEnding ? beyondLimit("certificate", text, remedy) : ok("certificate", text);
+}
+
+const hours = (ms: number): string => `${(ms / HOUR_MS).toFixed(1)} hours`;

@@ -1,0 +1,213 @@
+/** `doctor` with folders: each check in order, what it finds, its code, and that it changes nothing. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ALERT_LIMITS, CHECKS } from "../../src/doctor/checks.ts";
+import { certificate } from "../http/certificate.ts";
+import { testWith } from "../http/needed-tools.ts";
+import { serve } from "../program/program.ts";
+import { inProcess } from "./run.ts";
+import { catalogOf, quotesOf } from "./small-market.ts";
+
+const PORTS = "--port 0 --metrics-port off";
+let folder: string;
+
+interface Doctor {
+  readonly code: number | null;
+  readonly results: Readonly<Record<string, string>>;
+  readonly texts: Readonly<Record<string, string>>;
+  // oxlint-disable-next-line typescript/no-explicit-any -- its shape is what the tests check
+  readonly json: any;
+}
+
+async function doctor(line = "", env: Record<string, string> = {}): Promise<Doctor> {
+  const words = `doctor --json ${PORTS} ${line}`.trim().split(/\s+/);
+  const { code, stdout } = await inProcess(words, { env, cwd: folder });
+  const json = JSON.parse(stdout);
+  const by = (field: string) =>
+    Object.fromEntries(
+      json.checks.map((each: Record<string, string>) => [each["check"], each[field]]),
+    );
+  expect(json.exit_code).toBe(code);
+  return { code, results: by("result"), texts: by("text"), json };
+}
+
+/** Every file below the folder, with its size and the time of its last change. */
+const contents = (): string[] =>
+  readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .toSorted()
+    .map((name) => {
+      const { size, mtimeMs } = statSync(join(folder, name));
+      return statSync(join(folder, name)).isDirectory() ? name : `${name} ${size} ${mtimeMs}`;
+    });
+
+const run = async (line: string, env: Record<string, string> = {}): Promise<void> => {
+  expect((await inProcess(line.split(" "), { cwd: folder, env })).code).toBe(0);
+};
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "chipboard-doctor-"));
+  writeFileSync(join(folder, "c.csv"), catalogOf(["a", "b"]));
+  writeFileSync(join(folder, "q.csv"), quotesOf({ a: 11, b: 5 }));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+test("before anything is there: what is missing, each with the way on, and nothing is created", async () => {
+  const before = contents();
+  const { code, json, results } = await doctor();
+  expect(code).toBe(5);
+  expect(Object.keys(results)).toEqual(Object.keys(CHECKS));
+  expect(results).toMatchObject({ store: "note", head: "fault", state: "fault", age: "unknown" });
+  for (const { result, remedy } of json.checks) {
+    if (result === "fault" || result === "note") expect(remedy).toMatch(/\w/);
+    else expect(remedy).toBeNull();
+  }
+  expect(contents()).toEqual(before);
+});
+
+describe("a service that is well", () => {
+  beforeAll(async () => {
+    await run("publish --catalog c.csv --quotes q.csv");
+    await run("accounts add acme --tier pro");
+  });
+
+  test("has no fault, and doctor changes no file", async () => {
+    const before = contents();
+    const { code, results, texts } = await doctor();
+    expect(code).toBe(0);
+    expect(Object.values(results)).not.toContain("fault");
+    expect(Object.values(results)).not.toContain("unknown");
+    expect(texts).toMatchObject({
+      head: expect.stringMatching(/^2026-11-21T00Z\/r1: \d+ files .* and 1 entry are whole$/),
+      state: expect.stringMatching(/mark; 1 account$/),
+    });
+    expect(contents()).toEqual(before);
+  });
+
+  test.each([
+    ["a session is overdue", "", "2026-11-21T13:01:00Z", "age", 3],
+    ["the clock is before the head", "", "2026-11-20T23:00:00Z", "clock", 3],
+    ["the clock is far from the log", "", "2027-01-21T00:05:00Z", "clock", 3],
+    ["the state is missing", "--state ./elsewhere", "", "state", 5],
+    ["the store is a file", "--store ./c.csv", "", "store", 5],
+    ["the address is not this machine's", "--host 192.0.2.1 --port 18099", "", "port", 2],
+    ["the certificate is missing", "--tls-cert no.pem --tls-key no.pem", "", "certificate", 2],
+    ["one of its files is missing", "--tls-cert c.csv", "", "certificate", 2],
+  ])("%s", async (_what, line, now, check, worst) => {
+    const { code, json, results } = await doctor(line, now === "" ? {} : { CHIPBOARD_NOW: now });
+    expect([code, results[check]]).toEqual([worst, "fault"]);
+    const found = json.checks.find((each: { check: string }) => each.check === check);
+    expect(found).toMatchObject({ exit_code: worst, ...rowOf(check) });
+  });
+
+  test("an unknown state does not hide what the store says", async () => {
+    const { results } = await doctor("--state ./elsewhere");
+    expect(results).toMatchObject({ state: "fault", policy: "unknown", head: "ok", age: "ok" });
+  });
+
+  testWith("openssl")("a certificate that ends soon exceeds the alert's limit", async () => {
+    for (const [days, code] of [
+      [13, 3],
+      [30, 0],
+    ] as const) {
+      const { cert, key } = await certificate(folder, days);
+      const found = await doctor(`--tls-cert ${cert} --tls-key ${key}`, { CHIPBOARD_NOW: "" });
+      expect(found.results["certificate"]).toBe(code === 0 ? "ok" : "fault");
+      rmSync(cert);
+      rmSync(key);
+    }
+  });
+
+  test("a port that serve has is well, one that another program has is a fault", async () => {
+    const proxy = await serve(["--json", "--metrics-port", "0"], { cwd: folder });
+    const metrics = new URL(proxy.metricsUrl as string).port;
+    const held = await doctor(`--port ${proxy.port} --metrics-port ${metrics}`);
+    expect(held.code).toBe(0);
+    expect(held.texts["port"]).toMatch(/chipboard itself, which serves 2026-11-21T00Z\/r1$/);
+    expect(held.texts["metrics-port"]).toMatch(/chipboard itself, version /);
+    await proxy.end();
+    const other = createServer((_, response) => response.end("{}"));
+    await once(other.listen(0, "127.0.0.1"), "listening");
+    const { port } = other.address() as AddressInfo;
+    const taken = await doctor(`--port ${port} --metrics-port ${port}`);
+    other.close();
+    expect([taken.code, taken.results["port"], taken.results["metrics-port"]]).toEqual([
+      5,
+      "fault",
+      "fault",
+    ]);
+  });
+
+  test("damage of the head has the worst code", async () => {
+    const file = join(folder, "snapshots/sessions/2026-11-21T00Z/r1/pro/SHA256SUMS");
+    const whole = readFileSync(file);
+    writeFileSync(file, "x");
+    const { code, texts } = await doctor("--state ./elsewhere");
+    writeFileSync(file, whole);
+    expect([code, texts["head"]]).toEqual([6, expect.stringContaining("SHA256SUMS")]);
+  });
+});
+
+describe("the configuration in force", () => {
+  const valueOf = ({ json }: Doctor, name: string) =>
+    json.configuration.find(({ option }: { option: string }) => option === name);
+
+  test("says where each value comes from, and shows no secret", async () => {
+    const found = await doctor("--poll 1s --state redis://:hidden@127.0.0.1:1/0", {
+      CHIPBOARD_GRACE: "30m",
+      CHIPBOARD_STORE: "./snapshots",
+      CHIPBOARD_QUOTES: "q.csv",
+      CHIPBOARD_ENV_FILE: "/etc/chipboard/chipboard.env CHIPBOARD_STORE",
+    });
+    expect(valueOf(found, "--poll")).toMatchObject({ value: "1s", source: "option" });
+    expect(valueOf(found, "--grace")).toMatchObject({ value: "30m", source: "variable" });
+    expect(valueOf(found, "--cache-mb")).toMatchObject({ value: "256", source: "default" });
+    expect(valueOf(found, "--store")).toMatchObject({
+      source: "file",
+      file: "/etc/chipboard/chipboard.env",
+    });
+    expect(found.json.other_variables).toEqual(["CHIPBOARD_QUOTES"]);
+    expect(JSON.stringify(found.json)).not.toContain("hidden");
+  });
+
+  test("stands below the checks, for people", async () => {
+    const { stdout } = await inProcess(["doctor", ...PORTS.split(" ")], { cwd: folder });
+    expect(stdout).toMatch(/^ok +head +2026-11-21T00Z\/r1: /m);
+    expect(stdout).toMatch(/^--port +0 +option$/m);
+  });
+});
+
+const rowOf = (check: string) => {
+  const { gauge, alert, runbook, refusedAtStart } = CHECKS[check as keyof typeof CHECKS];
+  return { gauge, alert, runbook, refused_at_start: refusedAtStart };
+};
+
+describe("the table of checks", () => {
+  const read = (path: string): string =>
+    readFileSync(join(import.meta.dirname, "../..", path), "utf8");
+  const alerts = read("deploy/monitoring/alerts.yml");
+  const alertOf = (name: string): string =>
+    alerts.split(/^ {6}- alert: /m).find((text) => text.startsWith(`${name}\n`)) ?? "";
+
+  test.each(Object.entries(CHECKS))(
+    "%s has the gauge, the alert and the page of its row",
+    (_name, row) => {
+      if (row.gauge !== null)
+        expect(read("docs/reference/metrics.md")).toContain(`\`${row.gauge}\``);
+      if (row.alert === null) return;
+      expect(alertOf(row.alert)).toContain(row.runbook);
+      if (row.gauge !== null) expect(alertOf(row.alert)).toContain(row.gauge);
+    },
+  );
+
+  test("the limits are those of the alerts", () => {
+    const { unchangedSessions, certificateDays, freeShare } = ALERT_LIMITS;
+    expect(alertOf("ChipboardFeedUnchanged")).toContain(`> ${unchangedSessions}\n`);
+    expect(alertOf("ChipboardCertificateEnds")).toContain(`< ${certificateDays} * 86400`);
+    expect(alertOf("ChipboardDiskFull")).toContain(`< ${freeShare}\n`);
+  });
+});
