@@ -54,14 +54,19 @@ export function onCallsLeft(listener) {
 
 /** @typedef {{ parameter: string, value: string, detail: string }} ParameterFault */
 
+/** After this time a service that has not answered counts as unreachable. */
+const PATIENCE_MS = 60_000;
+
 /**
  * The answer of an address, whatever its status. Rejects if the service cannot be reached.
  *
  * @param {string | URL} url
  * @param {string | null} key
+ * @param {AbortSignal | null} [signal] ends the wait
  */
-export async function send(url, key) {
-  const response = await fetch(url, { headers: key === null ? {} : { "x-api-key": key } });
+export async function send(url, key, signal = null) {
+  const headers = key === null ? {} : { "x-api-key": key };
+  const response = await fetch(url, { headers, signal });
   const left = response.headers.get("x-ratelimit-remaining");
   if (left !== null) tellLeft(Number(left));
   return response;
@@ -76,7 +81,8 @@ export async function send(url, key) {
  * @returns {Promise<{ response: Response, problem: null } | { response: null, problem: Problem }>}
  */
 export async function ask(path, key = storedKey()) {
-  const response = await send(new URL(`api/public/v1/${path}`, ROOT), key).catch(() => null);
+  const url = new URL(`api/public/v1/${path}`, ROOT);
+  const response = await send(url, key, AbortSignal.timeout(PATIENCE_MS)).catch(() => null);
   if (response === null) return { response: null, problem: UNREACHABLE };
   if (response.ok) return { response, problem: null };
   const problem = await response.json().catch(() => null);
@@ -88,9 +94,43 @@ export async function ask(path, key = storedKey()) {
 const UNREACHABLE = {
   code: "unreachable",
   title: "No answer",
-  detail: "The service did not answer.",
+  detail: "Could not reach the service.",
   status: 0,
 };
+
+/**
+ * Whether the same request may succeed later, without any change.
+ *
+ * @param {Problem} problem
+ */
+const mayPass = ({ status }) => status === 0 || status >= 500;
+
+/**
+ * Says at a place of the page what failed. Where asking again may help, a button there does it.
+ *
+ * @param {HTMLElement} place
+ * @param {Problem} problem
+ * @param {() => void} retry
+ */
+export function tellProblem(place, problem, retry) {
+  place.textContent = problem.detail;
+  place.hidden = false;
+  if (!mayPass(problem)) return;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = "Retry";
+  button.addEventListener("click", () => {
+    endProblem(place);
+    retry();
+  });
+  place.append(" ", button);
+}
+
+/** @param {HTMLElement} place */
+export function endProblem(place) {
+  place.replaceChildren();
+  place.hidden = true;
+}
 
 /**
  * The JSON of an address with the snapshot that it is from, or the problem.

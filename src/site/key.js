@@ -1,6 +1,16 @@
 /** The key field in the masthead of every page. */
-import { askJson, DEVICE, forgetKey, onCallsLeft, storedKey, storeKey } from "./api.js";
-import { counted } from "./text.js";
+import {
+  askJson,
+  DEVICE,
+  endProblem,
+  forgetKey,
+  onCallsLeft,
+  ROOT,
+  storedKey,
+  storeKey,
+  tellProblem,
+} from "./api.js";
+import { counted, escaped } from "./text.js";
 
 /**
  * What `/usage` says of the caller.
@@ -9,8 +19,13 @@ import { counted } from "./text.js";
  *
  * What the caller's tier offers beyond the free one; `depthDays` of history. The page is made with it.
  *
- * @typedef {{ delaySessions: number, depthDays: number, index: boolean, baskets: boolean }} Offer
+ * @typedef {{ title: string, delaySessions: number, depthDays: number, index: boolean, baskets: boolean }} Offer
  * @typedef {Usage & { offer: Offer }} Caller
+ *
+ * Shows the page as the caller sees it. What it lacks for a problem, it says by returning that.
+ *
+ * @typedef {(caller: Caller) => Shown | Promise<Shown>} Show
+ * @typedef {void | import("./api.js").Problem | null} Shown
  */
 
 const form = /** @type {HTMLFormElement} */ (document.getElementById("key"));
@@ -26,11 +41,19 @@ let shownKey = null;
 /** Of several keys given in a row the last one counts. */
 let attempts = 0;
 
+/** Above the page: why it lacks what a key brings. */
+const trouble = document.createElement("p");
+trouble.id = "trouble";
+trouble.className = "error";
+trouble.role = "alert";
+trouble.hidden = true;
+document.getElementById("content")?.prepend(trouble);
+
 /**
  * Shows the key field. Calls `show` with what is known of the caller whenever a stored or given key is
  * good. A page without a good key stays as it was sent; forgetting the key loads it again.
  *
- * @param {(caller: Caller) => void | Promise<void>} show
+ * @param {Show} show
  */
 export async function withKey(show) {
   form.hidden = opener.hidden = false;
@@ -42,6 +65,14 @@ export async function withKey(show) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     void useGiven(show);
+  });
+  // A page that needs a key names the field.
+  document.addEventListener("click", (event) => {
+    const link = /** @type {Element} */ (event.target).closest('a[href="#key-field"]');
+    if (link === null) return;
+    event.preventDefault();
+    opener.ariaExpanded = "true";
+    field.focus();
   });
   forget.addEventListener("click", ({ detail: clicks }) => {
     // A double click on the button that stood in its place.
@@ -84,7 +115,7 @@ function keyIn(text) {
   return { key: null, fault: `A key has ${CHARACTERS} characters; this has ${key.length}.` };
 }
 
-/** @param {(caller: Caller) => void | Promise<void>} show */
+/** @param {Show} show */
 async function useGiven(show) {
   const { key, fault } = keyIn(field.value);
   if (key !== null) return use(key, show, true);
@@ -98,44 +129,80 @@ async function useGiven(show) {
  * not. The form is busy until the page is shown.
  *
  * @param {string} key
- * @param {(caller: Caller) => void | Promise<void>} show
+ * @param {Show} show
  * @param {boolean} isGiven by the field, not stored
  */
 async function use(key, show, isGiven) {
   attempts += 1;
   const attempt = attempts;
   form.ariaBusy = "true";
+  endProblem(trouble);
   say("Checking the key…", false);
   try {
     const { body: usage, problem } = await askJson("usage", key);
     if (attempt !== attempts) return;
-    if (problem !== null) return refuse(problem, isGiven);
+    if (problem !== null) {
+      refuse(problem, isGiven);
+      // A given key is still in its field, with the button beside it.
+      if (!isGiven && storedKey() === key) {
+        tellProblem(trouble, problem, () => void use(key, show, false));
+      }
+      return;
+    }
     if (isGiven) storeKey(key, keep.checked);
     shownKey = key;
     field.value = "";
     markKeyed(true);
-    tellUsage(usage);
-    // The field that had the focus is gone.
-    if (isGiven) document.getElementById("content")?.focus({ preventScroll: true });
     const offers = /** @type {Record<string, Offer>} */ (
       JSON.parse(form.dataset["offers"] ?? "{}")
     );
-    await show({ ...usage, offer: /** @type {Offer} */ (offers[usage.tier]) });
+    const caller = { ...usage, offer: /** @type {Offer} */ (offers[usage.tier]) };
+    tellUsage(caller);
+    // The field that had the focus is gone.
+    if (isGiven) document.getElementById("content")?.focus({ preventScroll: true });
+    await showFor(caller, show);
   } finally {
     if (attempt === attempts) form.ariaBusy = "false";
   }
 }
 
 /**
+ * Shows the page. What it could not get, it asks for again if the reader wishes so.
+ *
+ * @param {Caller} caller
+ * @param {Show} show
+ */
+async function showFor(caller, show) {
+  const problem = await show(caller);
+  if (problem) tellProblem(trouble, problem, () => void showFor(caller, show));
+}
+
+/** What helps a reader whose key the service refuses, by code. @type {Readonly<Record<string, string>>} */
+const WAYS_ON = {
+  invalid_key: "It may have been revoked or replaced.",
+  trial_lapsed: "Choose a plan to go on.",
+};
+
+/**
  * @param {import("./api.js").Problem} problem
  * @param {boolean} isGiven
  */
-function refuse({ status, detail }, isGiven) {
-  if (status === 401 || status === 403) forgetKey();
+function refuse({ code, status, detail }, isGiven) {
+  const isRefused = status === 401 || status === 403;
+  if (isRefused) forgetKey();
   markKeyed(storedKey() !== null);
   // The field is seen where the form folds away.
   opener.ariaExpanded = "true";
-  say(detail + (storedKey() === null ? "" : " The key is kept; load the page again."), true);
+  const isKept = storedKey() !== null;
+  say(isKept ? "The key is kept." : detail, !isKept);
+  if (isRefused) {
+    const words = WAYS_ON[code] ?? "";
+    const plans = new URL("plans", ROOT).href;
+    message.insertAdjacentHTML(
+      "beforeend",
+      ` ${words} <a href="${escaped(plans)}">See the plans</a>`,
+    );
+  }
   if (isGiven) field.select();
 }
 
@@ -146,13 +213,14 @@ function refuse({ status, detail }, isGiven) {
  */
 const markKeyed = (isKeyed) => document.documentElement.classList.toggle("keyed", isKeyed);
 
-/** @param {Usage} usage */
-function tellUsage({ tier, remaining }) {
-  if (remaining === null) return say(`Tier ${tier}, no limit of calls`, false);
+/** @param {Caller} caller */
+function tellUsage({ offer, remaining }) {
+  const { title } = offer;
+  if (remaining === null) return say(`${title} · unlimited calls`, false);
   let least = remaining;
   const tell = (/** @type {number} */ left) => {
     least = Math.min(least, left);
-    say(`Tier ${tier}, ${counted(least, "call")} left`, false);
+    say(`${title} · ${counted(least, "call")} left`, false);
   };
   tell(remaining);
   onCallsLeft(tell);

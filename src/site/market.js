@@ -122,22 +122,9 @@ byId("clear").addEventListener("click", () => {
   find.focus();
 });
 
-/**
- * Says what is missing on the page, and why.
- *
- * @param {string} text
- */
-function tellProblem(text) {
-  const problem = byId("board-problem");
-  problem.textContent = `${problem.textContent} ${text}`.trim();
-  problem.hidden = false;
-}
-
 async function showBoard() {
   const { body, snapshot, problem } = await askJson("prices");
-  if (problem !== null) {
-    return tellProblem(`${problem.detail} The page shows what everybody sees.`);
-  }
+  if (problem !== null) return problem;
   const board = /** @type {Board} */ (body);
   byId("session").innerHTML = sessionLine(board);
   byId("attribution").textContent = board.attribution;
@@ -149,7 +136,7 @@ async function showBoard() {
   box.innerHTML = isEmpty ? "" : boardTable(board, true);
   control();
   goBack();
-  await showLines(board.session_utc.slice(0, 10), snapshot);
+  return showLines(board.session_utc.slice(0, 10), snapshot);
 }
 
 /**
@@ -160,13 +147,9 @@ async function showBoard() {
  */
 async function showLines(today, ofBoard) {
   const [spark, listed] = await Promise.all([askJson("sparklines"), askJson("indices")]);
-  if ([spark, listed].some(({ problem, snapshot }) => problem === null && snapshot !== ofBoard)) {
-    tellProblem(
-      "A newer session came meanwhile: load the page again to see its lines and indices.",
-    );
-  }
-  if (spark.problem) tellProblem(`The lines of 90 days are missing: ${spark.problem.detail}`);
-  if (listed.problem) tellProblem(`The indices are missing: ${listed.problem.detail}`);
+  byId("board-problem").hidden = [spark, listed].every(
+    ({ problem, snapshot }) => problem !== null || snapshot === ofBoard,
+  );
   const { sparklines, days, indices = [] } = spark.snapshot === ofBoard ? spark.body : {};
   const linesOf = (/** @type {readonly Line[]} */ all) =>
     new Map(all.map((line) => [line.id, line]));
@@ -183,6 +166,10 @@ async function showLines(today, ofBoard) {
       cell.innerHTML = sparkline(pointsOf({ ...line, ...daysOf.get(line.id) }, today), today);
     }
   }
+  const [missing, problem] = spark.problem
+    ? ["The lines of 90 days are missing", spark.problem]
+    : ["The indices are missing", listed.problem];
+  return problem && { ...problem, detail: `${missing}: ${problem.detail}` };
 }
 
 /**
@@ -229,8 +216,9 @@ function endOverview() {
 control();
 await withKey(async () => {
   byId("overview").hidden = false;
-  await showBoard();
+  const problem = await showBoard();
   endOverview();
+  return problem;
 });
 endOverview();
 goBack();

@@ -100,10 +100,10 @@ export const GUARDED = {
 const OFFERS = escaped(
   JSON.stringify(
     perTier((name) => {
-      const { delaySessions, history, index, baskets } = TIERS[name];
+      const { title, delaySessions, history, index, baskets } = TIERS[name];
       const depthDays =
         history === null ? 0 : "days" in history ? history.days : history.years * 365;
-      return { delaySessions, depthDays, index, baskets };
+      return { title, delaySessions, depthDays, index, baskets };
     }),
   ),
 );
