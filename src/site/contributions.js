@@ -6,7 +6,7 @@ import { basisHtml } from "./board.js";
 import { bars } from "./chart.js";
 import { tableHtml } from "./html.js";
 import { changeBetween, changeOf, decimalOf, placesOf, rounded } from "./decimal.js";
-import { changeHtml, escaped, figureHtml, foreign, signedText } from "./text.js";
+import { changeHtml, counted, escaped, figureHtml, foreign, signedText } from "./text.js";
 
 /**
  * The same with the text of a decimal for each number.
@@ -81,7 +81,32 @@ export function indexFigures(body) {
     figure("constituents", "Constituents", constituents, countHtml),
     figure("carried", "Carried", carried, countHtml),
   ];
-  return `<dl class="figures${isPriced ? " costs" : ""}">${figures.join("")}</dl>`;
+  return `<dl class="figures${isPriced ? " costs" : ""}">${figures.join("")}</dl>${likeHtml(body)}`;
+}
+
+/** The year's change of the parts that have one, where others have none. @param {IndexBody} body */
+function likeHtml({ like_for_like: like, contributions }) {
+  const all = contributions.length;
+  if (!like || Number(like.parts) === all) return "";
+  return (
+    `<p id="like">Like for like, ${countHtml(like.parts)} of ${counted(all, "contract")} with a level a year ago: ` +
+    `${figureHtml(like.cost_base_usd)} → ${figureHtml(like.cost_usd)} USD, ${againstHtml(like.level)} %.</p>`
+  );
+}
+
+/** The places of a level in US dollars. */
+const USD_PLACES = 6;
+
+/**
+ * What part of the cost of all is that of one, percent with two decimals; null: there is no such cost.
+ *
+ * @param {string | null | undefined} cost US dollars, as the API gives them
+ * @param {readonly (string | null | undefined)[]} costs of all
+ */
+export function shareOf(cost, costs) {
+  const all = costs.reduce((sum, each) => sum + placesOf(each ?? "0", USD_PLACES), 0n);
+  if (cost == null || all === 0n) return null;
+  return decimalOf((placesOf(cost, USD_PLACES) * 20_000n + all) / (2n * all), 2);
 }
 
 /** A count. @param {string | number | null | undefined} count */
@@ -126,9 +151,18 @@ export const contractLink = (id, name = id) =>
 export function contributionsTable(contributions, nameOf) {
   /** @param {string} label @param {"contribution" | "contribution_24h_pct"} field */
   const bar = (label, field) => {
-    const drawn = bars(contributions.map((item) => Number(rounded(item[field]))));
-    return figureColumn(label, field, placedHtml, (_, at) => drawn[at] ?? "");
+    const sizes = contributions.map((item) => Number(item[field]));
+    const drawn = bars(sizes);
+    // Two places would show most parts of a large index as 0.00.
+    const places = Math.max(...sizes.map(Math.abs)) < 1 ? 4 : 2;
+    return figureColumn(
+      label,
+      field,
+      (change) => changeHtml(rounded(change, places)),
+      (_, at) => drawn[at] ?? "",
+    );
   };
+  const costs = contributions.map(({ cost_usd: cost }) => cost);
   /** @type {readonly ContributionColumn[]} */
   const columns = [
     {
@@ -137,9 +171,16 @@ export function contributionsTable(contributions, nameOf) {
       html: ({ id, ticker, segment }) =>
         `${nameOf(id)} <small>${foreign(ticker)} · ${foreign(segment)}</small>`,
     },
-    bar("Of the year’s change, %", "contribution"),
-    bar("Of the 24 h change, %", "contribution_24h_pct"),
     figureColumn("Quantity", "quantity", countHtml),
+    figureColumn("Cost, USD", "cost_usd", figureHtml),
+    {
+      label: "Share of cost, %",
+      field: "share",
+      value: ({ cost_usd: cost }) => shareOf(cost, costs),
+      html: ({ cost_usd: cost }) => figureHtml(shareOf(cost, costs)),
+    },
+    bar("Of the year’s change, %", "contribution"),
+    { ...bar("Of the 24 h change, %", "contribution_24h_pct"), name: "day" },
     figureColumn("Weight, %", "weight_pct", placesHtml),
     figureColumn("A year ago, USD", "base_usd", figureHtml, ({ base_as_of }) =>
       dateHtml(base_as_of),
@@ -153,7 +194,9 @@ export function contributionsTable(contributions, nameOf) {
     },
   ];
   const isOfQuantities = contributions.some(({ quantity }) => quantity !== undefined);
-  const shown = columns.filter(({ field }) => field !== "quantity" || isOfQuantities);
+  const shown = columns.filter(
+    ({ field = "" }) => isOfQuantities || !["quantity", "cost_usd", "share"].includes(field),
+  );
   return tableHtml(
     ' class="contributions"',
     shown,
@@ -183,9 +226,6 @@ export const figureColumn = (label, field, html, more = () => "") => ({
 
 /** The date of a figure, beside it. @param {string | null} date */
 export const dateHtml = (date) => (date === null ? "" : ` <small>${escaped(date)}</small>`);
-
-/** A change in two places. @param {string | null} change */
-const placedHtml = (change) => changeHtml(rounded(change));
 
 /**
  * A relative as a level of 100 at its base.
