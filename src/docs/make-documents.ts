@@ -1,7 +1,10 @@
 /** Makes the documents of src/site/documents. `write-documents.ts` writes them, and a test compares them. */
 import { readFileSync } from "node:fs";
 import { openApiDocument } from "./openapi.ts";
-import { basketExample, basketRequest, indicesExample } from "./page-examples.ts";
+import { slotOf } from "../proxy/document-slots.ts";
+import { basketUrl } from "../site/requests.js";
+import { filled, siteFile } from "../site/site-files.ts";
+import { escaped } from "../site/text.js";
 import { referenceMain } from "./reference-page.ts";
 import { sourceText } from "./source-texts.ts";
 import { proseMain, withSlots } from "./texts.ts";
@@ -14,18 +17,25 @@ export function makeDocuments(): Readonly<Record<string, string>> {
   const methodology = withSlots(sourceText("methodology-text.md"), false);
   return {
     "alerts.html": proseMain(withSlots(sourceText("alerts-text.md"), true)),
-    "basket-example.html": basketExample(),
     "basket-request.html": basketRequest(),
     "changelog.html": proseMain(changelog()),
     "docs.html": referenceMain(),
     "guide.html": proseMain(guide),
     "guide.md": guide,
-    "indices-example.html": indicesExample(),
     "llms.txt": llms,
     "methodology.html": proseMain(methodology),
     "methodology.md": methodology,
     "openapi.json": `${JSON.stringify(openApiDocument(), null, 1)}\n`,
   };
+}
+
+/** Programs that price the example of `/basket`, of contracts of the served market. */
+function basketRequest(): string {
+  const ids = [slotOf("contract-1"), slotOf("contract-2")].join(",");
+  const query = `ids=${ids}&quantities=64,2`;
+  const url = escaped(basketUrl(slotOf("origin"), query));
+  const programs = filled(siteFile("request-json.html"), { url });
+  return `<div id="programs" data-query="${escaped(query)}">${programs}</div>\n`;
 }
 
 /** The sections of CHANGELOG.md on the API: `### API 1.0.0` of `## 0.3.0, 2026-12-01` is `## 1.0.0, 2026-12-01`. */

@@ -1,5 +1,5 @@
 /** The basket page in the browser: picks contracts, prices them, and shows the request. */
-import { ask, askDecimals, askJson, ROOT } from "./api.js";
+import { ask, askDecimals, askJson, ROOT, tellProblem } from "./api.js";
 import { closesIn, costsOf } from "./basket-costs.js";
 import { focusFault, levelHtml, partsTable, sayAt, takeBack } from "./basket-table.js";
 import { sessionLine } from "./board.js";
@@ -28,8 +28,7 @@ const result = byId("result");
 const ORIGIN = ROOT.href.replace(/\/$/, "");
 /** How many choices the picker shows. */
 const MAX_FOUND = 50;
-const CALLS =
-  "Each pricing costs one call, by quantity two, and so does opening a link to a basket.";
+const CALLS = "Pricing uses 1 call, 2 with quantities.";
 
 /** @type {ReadonlyMap<string, BoardRow>} */
 let board = new Map();
@@ -207,7 +206,8 @@ async function price() {
  * @param {string} query that of the price
  * @param {import("./contributions.js").IndexBody} body the price
  */
-async function showCosts(query, { session_utc, attribution }) {
+async function showCosts(query, body) {
+  const { session_utc, attribution } = body;
   const parts = new Map(basket.parts);
   const { response, problem } = await ask(`history.csv?ids=${[...parts.keys()].join()}`);
   // An answer may break off.
@@ -216,8 +216,9 @@ async function showCosts(query, { session_utc, attribution }) {
   if (query !== basketQuery(basket)) return;
   const points = costsOf(closesIn(csv), parts);
   if (points.length === 0) {
-    byId("year-problem").textContent =
-      problem?.detail ?? "On no day all contracts have a close that compares with today’s.";
+    const place = byId("year-problem");
+    place.textContent = "On no day all contracts have a close that compares with today’s.";
+    if (problem !== null) tellProblem(place, problem, () => void showCosts(query, body));
     return;
   }
   const rows = points.map(({ date, text }) => `${date},${text}\r\n`);
@@ -247,7 +248,7 @@ function refuse({ detail, errors = [] }) {
     for (const [id] of named) sayAt(box, id, isOfAmount, `${value || "Empty"}: ${why}. `);
     if (named.length === 0) findError.append(`${why}. `);
   }
-  told.textContent = errors.length > 0 ? "Not priced: see above. Errors cost no call." : detail;
+  told.textContent = errors.length > 0 ? "Not priced: see above. Errors use no call." : detail;
   told.classList.add("error");
 }
 
@@ -260,20 +261,16 @@ function open() {
 
 await withKey(async (known) => {
   caller = known;
-  const { tier, offer } = caller;
-  byId("tier").textContent = tier;
+  const { offer } = caller;
+  byId("tier").textContent = offer.title;
   byId("upgrade").hidden = offer.baskets;
   byId("access").hidden = true;
-  if (!offer.baskets) return;
+  if (!offer.baskets) return null;
   const [{ body, problem }, { body: catalog }] = await Promise.all([
     askJson("prices"),
     askJson("contracts"),
   ]);
-  if (problem !== null) {
-    byId("refusal").textContent = problem.detail;
-    byId("refusal").hidden = false;
-    return;
-  }
+  if (problem !== null) return problem;
   board = new Map([...body.memory, ...body.semiconductor].map((row) => [row.id, row]));
   // Without them a link to former ids is still priced, but not shown with levels.
   presentIds = new Map(
@@ -286,7 +283,6 @@ await withKey(async (known) => {
   byId("session").innerHTML = sessionLine(body);
   byId("attribution").textContent = body.attribution;
   byId("license").textContent = body.license;
-  byId("example").hidden = true;
   byId("tool").hidden = false;
   if (!open()) changed(true);
   // Not "hashchange": browsers leave that out where the range in the address differs, too.
@@ -295,11 +291,18 @@ await withKey(async (known) => {
     if (!open()) keepInAddress();
   });
   makePicker(find, byId("found"), found, add);
+  return null;
 });
 const named = byId("tool").hidden ? readBasket(location.hash.slice(1)) : null;
 if (named !== null) {
   // Whoever cannot price a link still reads what it holds.
-  const parts = [...named.parts].map(([id, amount]) => `${foreign(amount)} × ${contractLink(id)}`);
+  const { body } = await askJson("contracts");
+  /** @type {readonly { id: string, name: string }[]} */
+  const contracts = body?.contracts ?? [];
+  const names = new Map(contracts.map(({ id, name }) => [id, name]));
+  const parts = [...named.parts].map(
+    ([id, amount]) => `${foreign(amount)} × ${contractLink(id, names.get(id))}`,
+  );
   const by = { quantities: "", weights: ", by weight", equal: ", in equal parts" }[named.weighting];
   byId("held").innerHTML = `This link holds ${parts.join(", ")}${by}.`;
 }

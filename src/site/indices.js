@@ -1,5 +1,5 @@
 /** The page of the indices in the browser: all of them, and one with its series and contributions. */
-import { askDecimals, askJson } from "./api.js";
+import { askDecimals, askJson, endProblem, tellProblem } from "./api.js";
 import { sessionLine } from "./board.js";
 import { showChart } from "./chart-panel.js";
 import { contractLink, contributionsTable, findingOf, indexFigures } from "./contributions.js";
@@ -65,27 +65,21 @@ async function choose(id) {
   document.title = `${name} · Indices · chipboard`;
   if (!known.has(id)) {
     byId("one-body").hidden = byId("parts").hidden = true;
+    endProblem(byId("one-problem"));
     const { body, problem } = await askDecimals(`indices/${encodeURIComponent(id)}`);
     if (problem === null) known.set(id, body);
-    else if (id === chosen) tellProblem(problem.detail);
+    else if (id === chosen) tellProblem(byId("one-problem"), problem, () => void choose(id));
   }
   const body = known.get(id);
   if (id === chosen && body !== undefined) show(body);
 }
 
-/** @param {string} text empty: there is none */
-function tellProblem(text) {
-  byId("one-problem").textContent = text;
-  byId("one-problem").hidden = text === "";
-}
-
 /** @param {OneIndex} body */
 function show(body) {
-  tellProblem(
-    body.session_utc === session
-      ? ""
-      : "A newer session came meanwhile. Load the page again to see it in the table, too.",
-  );
+  const problem = byId("one-problem");
+  problem.hidden = body.session_utc === session;
+  problem.textContent =
+    "A newer session came meanwhile. Load the page again to see it in the table.";
   byId("one-body").hidden = byId("parts").hidden = false;
   showSeries(body);
   byId("figures").innerHTML = indexFigures(body);
@@ -171,16 +165,11 @@ byId("all").addEventListener("click", ({ target }) => {
 });
 
 await withKey(async (known) => {
-  const refusal = byId("refusal");
   caller = known;
-  if (!caller.offer.index) return;
+  if (!caller.offer.index) return null;
   const [listed, board] = await Promise.all([askDecimals("indices"), askJson("prices")]);
   const problem = listed.problem ?? board.problem;
-  if (problem !== null) {
-    refusal.textContent = problem.detail;
-    refusal.hidden = false;
-    return;
-  }
+  if (problem !== null) return problem;
   const { body } = board;
   indices = listed.body.indices;
   session = listed.body.session_utc;
@@ -188,13 +177,14 @@ await withKey(async (known) => {
   byId("session").innerHTML = sessionLine(body);
   byId("attribution").textContent = body.attribution;
   byId("license").textContent = body.license;
-  byId("access").hidden = byId("example").hidden = true;
+  byId("access").hidden = true;
   byId("market").hidden = false;
   byId("all").innerHTML = indicesTable(indices, true);
   const [first] = indices;
   const id = idInAddress() ?? first?.id;
-  if (id === undefined) return;
+  if (id === undefined) return null;
   // No other text of an address stays in it: it may be a key.
   if (location.hash !== "" && idInAddress() === null) history.replaceState(null, "", `#${id}`);
   await choose(id);
+  return null;
 });

@@ -13,7 +13,6 @@ import { fillSlots, RECORDED_CONTRACTS, type SlotValues } from "../../document-s
 import type { LoadedSnapshot } from "../../serve/load.ts";
 import { PAGES, UNCOUNTED_ROUTES } from "../../../api/uncounted-routes.ts";
 import { contactOf, type PlanTerms } from "../plan-terms.ts";
-import { basketPage, indicesPage } from "./index-pages.ts";
 import { fileAt, framed, type PageSource } from "./page-frame.ts";
 
 const PROSE = { script: "prose.js", styles: ["assets/prose.css"] };
@@ -38,13 +37,11 @@ const PLAIN = [
   UNCOUNTED_ROUTES.openApi,
 ];
 
-/** All documents, with their slots. `terms` tell prices. */
-export const documentPages = (terms: PlanTerms): PageSource[] => [
+/** All documents, with their slots. */
+export const documentPages = (): PageSource[] => [
   ...FRAMED.map((page) => framed({ ...page, main: siteFile(`documents${page.path}.html`) })),
   ...PLAIN.map(({ path }) => fileAt(path, siteFile(`documents${path}`))),
   fileAt(PAGES.client.path, pythonClient()),
-  indicesPage(),
-  basketPage(terms),
 ];
 
 /** How a value stands in a document of this type. */
@@ -100,7 +97,7 @@ export function slotValues(
 }
 
 /** Contracts of the free slice that have a record: first one of each segment, then the others. */
-function exampleIds(snapshot: LoadedSnapshot | null): readonly string[] {
+export function exampleIds(snapshot: LoadedSnapshot | null): readonly string[] {
   const open = (snapshot?.free ?? []).filter(
     ({ id, delistedOn }) =>
       delistedOn === null && snapshot?.files.has(FILES.contract(FULLEST.name, id)),

@@ -1,46 +1,140 @@
-/**
- * The pages of the indices, `/indices`, and of baskets, `/basket`: an example until a key of a tier that has
- * them is given.
- */
-import { KEY_TIER_NAMES, TIERS, tiersWhere } from "../../../market/tier.ts";
+/** The pages of the indices, `/indices`, and of baskets, `/basket`, as they are sent; a key brings the figures. */
+import type { Contract } from "../../../market/contract.ts";
+import { COMPOSITE, indicesOf } from "../../../market/indices.ts";
+import { KEY_TIER_NAMES, TIERS, type Tier } from "../../../market/tier.ts";
+import type { Board, BoardRow } from "../../../site/board.js";
+import { contractLink, shareOf } from "../../../site/contributions.js";
+import { decimalOf, placesOf } from "../../../site/decimal.js";
+import { scrolling, section, tableHtml } from "../../../site/html.js";
+import { indexName } from "../../../site/indices-table.js";
 import { filled, siteFile } from "../../../site/site-files.ts";
+import { figureHtml, foreign, instantHtml } from "../../../site/text.js";
 import { historyText } from "../../../api/tier-words.ts";
 import { PAGES } from "../../../api/uncounted-routes.ts";
 import type { PlanTerms } from "../plan-terms.ts";
 import { framed, type PageSource } from "./page-frame.ts";
 import { priceHtml } from "./plans-page.ts";
 
-/** `90 days with starter, 5 years with pro`. */
+/** `90 days with Starter, 5 years with Pro`. */
 export const historyDepths = (): string =>
-  KEY_TIER_NAMES.map((name) => `${historyText(TIERS[name])} with ${name}`).join(", ");
+  KEY_TIER_NAMES.map((name) => `${historyText(TIERS[name])} with ${TIERS[name].title}`).join(", ");
 
-export const indicesPage = (): PageSource =>
+/** `Starter and Pro`. */
+const titlesWhere = (fits: (tier: Tier) => boolean): string =>
+  new Intl.ListFormat("en-GB").format(
+    KEY_TIER_NAMES.map((name) => TIERS[name])
+      .filter(fits)
+      .map(({ title }) => title),
+  );
+
+/** With the names of the indices, which are public; null: nothing is published. */
+export const indicesPage = (catalog: readonly Contract[] | null): PageSource =>
   framed({
     path: PAGES.indices.path,
     title: "Indices",
     main: filled(siteFile("indices.html"), {
-      tiers: tiersWhere(({ index }) => index, "or"),
+      tiers: titlesWhere(({ index }) => index),
       depths: historyDepths(),
-      example: siteFile("documents/indices-example.html"),
+      list: catalog === null ? "" : listHtml(catalog),
     }),
     script: "indices.js",
     styles: ["assets/chart.css", "assets/indices.css"],
   });
 
-/** The page of baskets, with slots in its request (document-slots.ts). `terms` tell prices. */
-export const basketPage = (terms: PlanTerms): PageSource =>
+function listHtml(catalog: readonly Contract[]): string {
+  const rows = indicesOf(catalog).map(({ id, name, contracts }) => ({
+    id,
+    name: id === COMPOSITE ? "Composite, the whole market" : indexName({ id, name }),
+    count: contracts.filter(({ delistedOn }) => delistedOn === null).length,
+  }));
+  return tableHtml(
+    ' class="indices"',
+    [
+      { label: "Index", html: ({ name }: (typeof rows)[number]) => foreign(name) },
+      { label: "Contracts", name: "n", html: ({ count }) => figureHtml(count, 0) },
+    ],
+    rows,
+  );
+}
+
+/** The quantities of the example, and of the request below it. */
+const EXAMPLE_QUANTITIES = ["64", "2"];
+
+/**
+ * The page of baskets, with slots in its request (document-slots.ts). `terms` tell prices. The example has these
+ * contracts of the free tier's board; null: nothing is published.
+ */
+export const basketPage = (
+  terms: PlanTerms,
+  board: Board | null,
+  exampleIds: readonly string[],
+): PageSource =>
   framed({
     path: PAGES.basket.path,
     title: "Basket",
     main: filled(siteFile("basket.html"), {
-      tiers: tiersWhere(({ baskets }) => baskets, "or"),
+      tiers: titlesWhere(({ baskets }) => baskets),
       offer: offerWords(terms),
-      example: siteFile("documents/basket-example.html"),
+      example: board === null ? "" : exampleHtml(board, exampleIds),
       request: siteFile("documents/basket-request.html"),
     }),
     script: "basket.js",
     styles: ["assets/chart.css", "assets/indices.css", "assets/basket.css"],
   });
+
+/** The places of a level in US dollars. */
+const USD_PLACES = 6;
+
+interface Part {
+  readonly row: BoardRow;
+  readonly quantity: string;
+  /** US dollars, a decimal. */
+  readonly cost: string;
+}
+
+/** What a small basket costs at the levels that everybody may see. */
+function exampleHtml(board: Board, ids: readonly string[]): string {
+  const rows = new Map([...board.memory, ...board.semiconductor].map((row) => [row.id, row]));
+  const parts = EXAMPLE_QUANTITIES.flatMap((quantity, at): Part[] => {
+    const row = rows.get(ids[at] ?? "");
+    if (row === undefined) return [];
+    const micros = placesOf(String(row.spot_usd), USD_PLACES) * BigInt(quantity);
+    return [{ row, quantity, cost: trimmed(micros) }];
+  });
+  if (parts.length === 0) return "";
+  const costs = parts.map(({ cost }) => cost);
+  const total = costs.reduce((sum, cost) => sum + placesOf(cost, USD_PLACES), 0n);
+  const table = tableHtml<Part>(
+    ' class="parts"',
+    [
+      {
+        label: "Contract",
+        html: ({ row }) =>
+          `${contractLink(row.id, row.name)} <small>${foreign(row.ticker)} · ${foreign(row.unit)}</small>`,
+      },
+      { label: "Quantity", name: "n", html: ({ quantity }) => quantity },
+      { label: "Level, USD", name: "n", html: ({ row }) => figureHtml(row.spot_usd) },
+      { label: "Cost, USD", name: "n", html: ({ cost }) => figureHtml(cost) },
+      {
+        label: "Share of cost, %",
+        name: "n",
+        html: ({ cost }) => figureHtml(shareOf(cost, costs)),
+      },
+    ],
+    parts,
+  );
+  return section(
+    "example",
+    "Example",
+    `<p>Priced at the free levels of ${instantHtml(board.session_utc)}. ${titlesWhere(({ baskets }) => baskets)} prices
+any contracts at the newest levels, draws the cost at each close, and says what each part contributed.</p>
+<dl class="figures costs"><div><dt>Cost</dt><dd>${figureHtml(trimmed(total))} <small>USD</small></dd></div></dl>
+${scrolling("Contracts of the example", table)}`,
+  );
+}
+
+/** Without zeros at the end. */
+const trimmed = (micros: bigint): string => decimalOf(micros, USD_PLACES).replace(/\.?0+$/, "");
 
 /** Which plan prices baskets, and its price if that is told. */
 function offerWords(terms: PlanTerms): string {

@@ -24,7 +24,14 @@ import { idIn } from "../../../api/routes.ts";
 import { PAGES } from "../../../api/uncounted-routes.ts";
 import { contractPage, lockedPage } from "./contract-page.ts";
 import { datasetOf, sitemap } from "./crawlers.ts";
-import { documentPages, filledDocument, slotValues, type Settings } from "./document-pages.ts";
+import {
+  documentPages,
+  exampleIds,
+  filledDocument,
+  slotValues,
+  type Settings,
+} from "./document-pages.ts";
+import { basketPage, indicesPage } from "./index-pages.ts";
 import { asSent, framed, pageForms, type PageSource, type Service } from "./page-frame.ts";
 import { plansPage } from "./plans-page.ts";
 
@@ -43,7 +50,13 @@ export function livePages(options: LivePagesOptions) {
   );
   makers.set(PAGES.plans.path, async (snapshot) => plansPage(plans, snapshot?.tiers));
   makers.set(PAGES.sitemap.path, async (snapshot) => sitemap(origin, snapshot));
-  for (const document of documentPages(plans)) {
+  makers.set(PAGES.indices.path, async (snapshot) => indicesPage(await catalogOf(snapshot)));
+  makers.set(PAGES.basket.path, async (snapshot, overdue) => {
+    const board = snapshot && (await freeBoard(snapshot, overdue));
+    const page = basketPage(plans, board, exampleIds(snapshot));
+    return filledDocument(page, slotValues(options, snapshot));
+  });
+  for (const document of documentPages()) {
     makers.set(document.path, async (snapshot) =>
       filledDocument(document, slotValues(options, snapshot)),
     );
@@ -110,6 +123,12 @@ const NOTHING_YET = "no-cache";
 async function payload(snapshot: LoadedSnapshot, path: string, overdue: number): Promise<unknown> {
   const file = snapshot.files.get(path);
   return file === undefined ? null : JSON.parse(await file.text(overdue, NO_QUEUE));
+}
+
+/** The catalog, which is public; null: nothing is published, or it cannot be read now. */
+async function catalogOf(snapshot: LoadedSnapshot | null): Promise<readonly Contract[] | null> {
+  const catalog = await snapshot?.catalog(NO_QUEUE);
+  return catalog === undefined || "code" in catalog ? null : catalog;
 }
 
 const freeBoard = async (snapshot: LoadedSnapshot, overdue: number): Promise<Board | null> =>
