@@ -124,7 +124,9 @@ byId("clear").addEventListener("click", () => {
 
 async function showBoard() {
   const { body, snapshot, problem } = await askJson("prices");
-  if (problem !== null) return problem;
+  if (problem !== null) {
+    return { ...problem, detail: `${problem.detail} The page shows what everybody sees.` };
+  }
   const board = /** @type {Board} */ (body);
   byId("session").innerHTML = sessionLine(board);
   byId("attribution").textContent = board.attribution;

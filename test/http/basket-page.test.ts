@@ -8,7 +8,6 @@ import { runInNewContext } from "node:vm";
 import { parse } from "csv-parse/sync";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from "vitest";
-import examples from "../../src/docs/examples.json" with { type: "json" };
 import { keepKey, open, watchedContext, type Watch } from "../pages/visit.ts";
 import { hasBrowser, inChromium as testInChromium, openBrowser } from "../services/browser.ts";
 import { eventually, snapshotOf, startTestProxy, type TestProxy } from "./fixture.ts";
@@ -79,45 +78,63 @@ async function expectPrice(query: string): Promise<void> {
   const isCost = query.includes("quantities");
   const fields = isCost ? [...INDEX_FIELDS, ...COSTS] : INDEX_FIELDS;
   expect(await figuresIn(page, "#figures")).toEqual(fieldsOf(json, fields));
-  const of = isCost ? [...CONTRIBUTION_FIELDS, "quantity"] : CONTRIBUTION_FIELDS;
+  const of = isCost ? [...CONTRIBUTION_FIELDS, "quantity", "cost_usd"] : CONTRIBUTION_FIELDS;
   const rows = json.contributions.map((item: Answer) => [item.id, fieldsOf({ ...item }, of)]);
   expect(await rowsIn(page, "#contributions")).toEqual(rows);
   const bars = page.locator("#contributions .bar");
   expect(await bars.count()).toBe(2 * json.contributions.length);
+  if (!isCost) return;
+  const shares = await page.locator("#contributions tbody td:nth-child(4)").allInnerTexts();
+  expect(shares).toEqual(
+    json.contributions.map(({ cost_usd: cost }: { cost_usd: number }) =>
+      ((cost / json.cost_usd) * 100).toFixed(2),
+    ),
+  );
 }
 
 describe("without a key", () => {
-  inChromium("an example shows what comes, with the figures of the guide's answer", async () => {
+  inChromium("an example is priced at the levels that everybody sees", async () => {
+    const { json } = await proxy.get(`${API}/prices`);
+    const [part] = [...json.memory, ...json.semiconductor];
     await visit(null);
     const query = (await page.getAttribute("#programs", "data-query")) ?? "";
-    // The request names contracts of the served market; the answer is that of the recorded one.
-    const amounts = query.split("&")[1] ?? "";
-    const answer = examples.find(({ request }) => request.endsWith(`tlc-1tb&${amounts}`));
-    const json = JSON.parse(answer?.body ?? "");
     expect((await proxy.get(`${API}/index?${query}`, { key: proxy.pro })).status).toBe(200);
-    expect(await figuresIn(page, "#example .figures")).toEqual(
-      fieldsOf(json, [...INDEX_FIELDS, ...COSTS]),
+    const cells = await page.locator("#example tbody tr").first().locator("th, td").allInnerTexts();
+    expect(cells[0]).toContain(part.name);
+    expect(cells.slice(1).map((text) => Number(text.replaceAll(",", "")))).toEqual([
+      64,
+      part.spot_usd,
+      Number((64 * part.spot_usd).toFixed(6)),
+      expect.any(Number),
+    ]);
+    const shown = await page.locator("#example td:nth-child(4)").allInnerTexts();
+    const costs = shown.map((text) => Number(text.replaceAll(",", "")));
+    const total = (await page.innerText("#example .costs dd")).replaceAll(/,| USD/g, "");
+    expect(Number(total)).toBeCloseTo(
+      costs.reduce((sum, cost) => sum + cost, 0),
+      6,
     );
-    expect(await rowsIn(page, "#example table")).toEqual(
-      json.contributions.map((item: Answer) => [
-        item["id"],
-        fieldsOf(item, [...CONTRIBUTION_FIELDS, "quantity"]),
-      ]),
-    );
-    expect(await page.innerText("#example")).toMatch(
-      /recorded from a small example market.* made up/s,
-    );
+    expect(await page.innerText("#example")).toContain("Priced at the free levels of");
     expect(await page.textContent("#programs")).toContain(`${proxy.url}${API}/index?${query}`);
     expect(await page.isVisible("#tool")).toBe(false);
     expect(watch.requests.filter(({ url }) => url.includes("/api/"))).toEqual([]);
     expect(watch.complaints).toEqual([]);
   });
 
-  inChromium("a link says what it holds, and costs nothing", async () => {
+  inChromium("the page leads to the field of the key", async () => {
+    await page.setViewportSize({ width: 390, height: 800 });
+    await visit(null);
+    await page.click("text=Paste it above");
+    expect(await focused("id")).toBe("key-field");
+    expect(page.url()).toBe(`${proxy.url}/basket`);
+  });
+
+  inChromium("a link says by name what it holds, and costs nothing", async () => {
     await visit(null, "#ids=d-plain,%3Cb%3E,no-such&quantities=8,1,64");
-    expect(await page.innerText("#held")).toBe("This link holds 8 × d-plain, 64 × no-such.");
+    expect(await page.innerText("#held")).toBe("This link holds 8 × Plain part, 64 × no-such.");
     expect(await page.getAttribute("#held a", "href")).toBe("contracts/d-plain");
-    expect(watch.requests.filter(({ url }) => url.includes("/api/"))).toEqual([]);
+    const asked = watch.requests.filter(({ url }) => url.includes("/api/"));
+    expect(asked.map(({ url }) => url)).toEqual([`${proxy.url}${API}/contracts`]);
   });
 
   inChromium("without script the programs are there, too", async () => {
@@ -125,7 +142,7 @@ describe("without a key", () => {
     const plain = await still.newPage();
     await plain.goto(`${proxy.url}/basket`);
     expect(await plain.textContent("#programs")).toContain(`'${proxy.url}${API}/index?ids=`);
-    expect(await plain.innerText("#access")).toMatch(/key of the tier pro.*Without script/s);
+    expect(await plain.innerText("#access")).toMatch(/^Included in Pro\..*needs script/s);
     await still.close();
   });
 });
@@ -136,9 +153,8 @@ inChromium("a starter key is told that baskets need pro, and is charged nothing"
   expect(await page.innerText("#upgrade")).toBe(
     "Your Starter key does not price baskets. Pro does: 19 USD a month. Compare the plans.",
   );
-  expect(await page.innerText("#held")).toBe("This link holds 1 × d-plain, in equal parts.");
+  expect(await page.innerText("#held")).toBe("This link holds 1 × Plain part, in equal parts.");
   expect(await page.isVisible("#access")).toBe(false);
-  expect(await page.isVisible("#refusal")).toBe(false);
   expect(await page.isVisible("#tool")).toBe(false);
   expect(await page.isVisible("#example")).toBe(true);
   expect(await used(proxy.starter)).toBe(before);
@@ -166,9 +182,7 @@ describe("with a key of pro", () => {
       expect(await rowsIn(page, "#parts")).toMatchObject(
         [["d-plain"], ["h-wafer"], ["a-markup"]].map(([id]) => [id, {}]),
       );
-      expect(await page.innerText("#told")).toBe(
-        "Each pricing costs one call, by quantity two, and so does opening a link to a basket.",
-      );
+      expect(await page.innerText("#told")).toBe("Pricing uses 1 call, 2 with quantities.");
       await page.focus("#parts tr[data-id=d-plain] input");
       await press("ControlOrMeta+a");
       await page.keyboard.type("64");
@@ -262,6 +276,12 @@ describe("with a key of pro", () => {
     await visit(proxy.pro, `#ids=${ids.join()}&quantities=2,0.5,3`);
     await page.locator("#costs .chart").waitFor();
     expect(await page.innerText("#told")).toMatch(/without a change against a year ago/);
+    const { like_for_like: like } = (
+      await proxy.get(`${API}/index?ids=${ids.join()}&quantities=2,0.5,3`, { key: proxy.pro })
+    ).json;
+    const said = (await page.innerText("#like")).replaceAll(",", "");
+    expect(said).toMatch(/^Like for like 2 of 3 contracts/);
+    for (const usd of [like.cost_base_usd, like.cost_usd]) expect(said).toContain(String(usd));
     await expectPrice(`ids=${ids.join()}&quantities=2,0.5,3`);
     const asked = watch.requests.filter(({ url }) => url.includes("/history.csv"));
     expect(asked.map(({ url }) => url)).toEqual([

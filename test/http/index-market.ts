@@ -120,7 +120,9 @@ const decimalsOf = (shown: Shown): Record<string, string> =>
       const [whole = "", fraction = ""] = exact.split(".");
       const denominator = 10n ** BigInt(fraction.length);
       const numerator = BigInt(whole + fraction) * scale - less * denominator;
-      const places = field in FOR_PEOPLE ? 2 : fraction.length;
+      // A column of small contributions has four places.
+      const isFine = field.startsWith("contribution") && /\.\d{4}$/.test(text);
+      const places = isFine ? 4 : field in FOR_PEOPLE ? 2 : fraction.length;
       const expected = roundRatio({ numerator, denominator }, places);
       if (seen !== expected) throw new Error(`${field} ${exact} is shown as ${text}`);
       return [field, decimalOf(exact)];

@@ -1,7 +1,6 @@
 /** The page of the indices in a browser: its figures are the API's, and a view costs three calls. */
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from "vitest";
-import examples from "../../src/docs/examples.json" with { type: "json" };
 import { changeBetween, rounded } from "../../src/site/decimal.js";
 import { closesFrom, startOf } from "../../src/site/history.js";
 import { keepKey, open, watchedContext, type Watch } from "../pages/visit.ts";
@@ -120,26 +119,22 @@ async function expectIndex(id: string, key: string): Promise<void> {
   }
 }
 
-inChromium("without a key an example shows what comes, with the guide's figures", async () => {
+inChromium("without a key the page names the indices, and says who has them", async () => {
   await visit(null);
-  const answer = examples.find(({ request }) => request === `GET ${API}/indices`);
-  const { indices } = JSON.parse(answer?.body ?? "");
-  expect(await rowsIn(page, "#example")).toEqual(
-    indices.map((index: Answer) => [index["id"], fieldsOf(index, LIST_FIELDS)]),
-  );
-  expect(await page.innerText("#example")).toMatch(
-    /Recorded from a small example market.* made up/s,
-  );
-  const recorded = examples.find(({ request }) => request === `GET ${API}/indices/composite`);
-  const { series, ...body } = JSON.parse(recorded?.body ?? "");
-  expect(await figuresIn(page, "#example .figures")).toEqual({
-    ...fieldsOf(body, SHOWN_FIELDS),
-    series_close: String(series.history.at(-1).close),
-  });
+  const { json } = await proxy.get(`${API}/contracts`);
+  const rows = await page.locator("#access tbody tr").allInnerTexts();
+  expect(rows.map((text) => text.split("\t"))).toEqual([
+    ["Composite, the whole market", String(json.contracts.length)],
+    ...json.segments.map(({ name, contracts }: { name: string; contracts: number }) => [
+      name,
+      String(contracts),
+    ]),
+  ]);
   expect(await page.innerText("#access")).toMatch(
-    /tier starter or pro.*90 days with starter, 5 years/s,
+    /^Included in Starter and Pro\..*90 days with Starter, 5 years with Pro/s,
   );
   expect(await page.isVisible("#market")).toBe(false);
+  expect(await page.isVisible(".skeleton")).toBe(false);
   expect(watch.requests.filter(({ url }) => url.includes("/api/"))).toEqual([]);
   expect(watch.complaints).toEqual([]);
 });
@@ -244,15 +239,15 @@ describe("with a key", () => {
     },
   );
 
-  inChromium("an index that did not come is asked for again by the same link", async () => {
+  inChromium("an index that did not come is asked for again", async () => {
     await visit(proxy.pro);
     const link = page.locator("#all tr[data-id=nand] a");
     await page.route("**/indices/nand", (route) => route.abort());
     await link.click();
     await page.locator("#one-problem").waitFor();
-    expect(await page.innerText("#one-problem")).toBe("The service did not answer.");
+    expect(await page.innerText("#one-problem")).toBe("Could not reach the service. Retry");
     await page.unroute("**/indices/nand");
-    await link.click();
+    await page.getByRole("button", { name: "Retry" }).click();
     await page.locator("#one-body").waitFor();
     expect(await page.isVisible("#one-problem")).toBe(false);
     const { json } = await proxy.get(`${API}/indices/nand`, { key: proxy.pro });

@@ -54,7 +54,7 @@ inChromium(
         if (path === FIXED_PAGES[0]) await giveKey(page, proxy.starter);
         expect([path, await said(page)]).toEqual([
           path,
-          expect.stringMatching(/^Tier starter, \S+ calls left/),
+          expect.stringMatching(/^Starter · \S+ calls left/),
         ]);
         const { session, local, cookies, databases, caches, ...texts } =
           await page.evaluate<Stores>(STORES);
@@ -90,7 +90,7 @@ inChromium("a double click on Use does not forget it", async () => {
     await page.getByRole("button", { name: "Use" }).dblclick();
     await expect
       .poll(() =>
-        page.evaluate(`document.getElementById("key-message").textContent.includes("pro")`),
+        page.evaluate(`document.getElementById("key-message").textContent.includes("Pro")`),
       )
       .toBe(true);
     await page.getByRole("button", { name: "Forget" }).click({ clickCount: 2 });
@@ -109,7 +109,7 @@ inChromium("it outlives the page but not the tab, and no other tab has it", asyn
     await page.reload();
     await expect
       .poll(() =>
-        page.evaluate(`document.getElementById("key-message").textContent.includes("pro")`),
+        page.evaluate(`document.getElementById("key-message").textContent.includes("Pro")`),
       )
       .toBe(true);
 
@@ -117,11 +117,11 @@ inChromium("it outlives the page but not the tab, and no other tab has it", asyn
     await open(other, proxy.url);
     expect([await said(other), await rowsOf(other)]).toEqual(["", 10]);
     await giveKey(other, proxy.starter);
-    expect(await said(other)).toContain("starter");
+    expect(await said(other)).toContain("Starter");
     await page.reload();
     await expect
       .poll(() =>
-        page.evaluate(`document.getElementById("key-message").textContent.includes("pro")`),
+        page.evaluate(`document.getElementById("key-message").textContent.includes("Pro")`),
       )
       .toBe(true);
 
@@ -149,7 +149,7 @@ inChromium(
       const other = await context.newPage();
       await open(other, proxy.url);
       expect([await said(other), await rowsOf(other)]).toEqual([
-        expect.stringMatching(/^Tier pro/),
+        expect.stringMatching(/^Pro · unlimited calls/),
         await rowsOf(page),
       ]);
       await other.getByRole("button", { name: "Forget" }).click();
@@ -227,7 +227,10 @@ inChromium("a wrong key is refused at the field, in words, and is not kept", asy
     const page = await context.newPage();
     const field = page.getByLabel("API key");
     for (const [wrong, why] of [
-      [`${proxy.pro.slice(0, -1)}${proxy.pro.endsWith("0") ? 1 : 0}`, "The key sent is not valid."],
+      [
+        `${proxy.pro.slice(0, -1)}${proxy.pro.endsWith("0") ? 1 : 0}`,
+        /^The key sent is not valid\. It may/,
+      ],
       [proxy.pro.slice(1), /^A key begins with cbk_/],
       [proxy.pro.slice(0, -1), /^A key has 53 characters; this has 52/],
       ["", /^Expected a key/],
@@ -260,7 +263,10 @@ inChromium("a key pasted with other words or with blanks inside is found", async
     ]) {
       await open(page, proxy.url);
       await giveKey(page, text);
-      expect([text, await said(page)]).toEqual([text, expect.stringMatching(/^Tier pro/)]);
+      expect([text, await said(page)]).toEqual([
+        text,
+        expect.stringMatching(/^Pro · unlimited calls/),
+      ]);
       expect(await page.evaluate(`sessionStorage.getItem("chipboard-key")`)).toBe(pro);
       await page.evaluate("sessionStorage.clear()");
     }
@@ -324,24 +330,29 @@ inChromium(
       await giveKey(page, key);
       await page.route("**/usage", (route) => route.abort());
       await open(page, proxy.url);
-      expect(await said(page)).toContain("The service did not answer.");
+      expect(await page.innerText("#trouble")).toBe("Could not reach the service. Retry");
+      expect(await said(page)).toBe("The key is kept.");
       expect(await page.evaluate("localStorage.length")).toBe(1);
       // The reader can still take it off the device.
       expect(await page.getByRole("button", { name: "Forget" }).isVisible()).toBe(true);
       await page.unroute("**/usage");
       await page.route("**/usage", (route) => route.fulfill({ body: "<p>Log in first</p>" }));
       await open(page, proxy.url);
-      expect(await said(page)).toContain("The service did not answer.");
+      expect(await page.innerText("#trouble")).toBe("Could not reach the service. Retry");
       await page.unroute("**/usage");
-      await open(page, proxy.url);
-      expect(await said(page)).toContain("pro");
+      await page.getByRole("button", { name: "Retry" }).click();
+      await page.locator("#key[aria-busy=false]").waitFor();
+      expect(await page.isVisible("#trouble")).toBe(false);
+      expect(await rowsOf(page)).toBeGreaterThan(10);
+      expect(await said(page)).toContain("Pro");
 
       await proxy.registry.revokeKey(key_id);
       await eventually(
         async () => (await proxy.get("/api/public/v1/usage", { key })).status === 401,
       );
       await open(page, proxy.url);
-      expect(await said(page)).toBe("The key sent is not valid.");
+      expect(await said(page)).toMatch(/^The key sent is not valid\./);
+      expect(await page.getAttribute("#key-message a", "href")).toBe(`${proxy.url}/plans`);
       expect([await page.evaluate("localStorage.length"), await rowsOf(page)]).toEqual([0, 10]);
     } finally {
       await context.close();

@@ -566,8 +566,8 @@ inChromium(
       const two = async (page: Page): Promise<void> => {
         const rows = await rowsOf(page);
         expect(rows).toHaveLength(recordsOf(await board("starter")).length);
-        expect(await page.textContent("#key-message")).toBe("Tier starter, 0 calls left");
-        const problem = page.locator("#board-problem");
+        expect(await page.textContent("#key-message")).toBe("Starter · 0 calls left");
+        const problem = page.locator("#trouble");
         expect(await problem.isVisible()).toBe(true);
         // Indices and lines are asked for at once: either may get the last call.
         const hasLines = rows.some(({ line }) => line !== null);
@@ -576,7 +576,7 @@ inChromium(
       await visit("starter", two, spent, [refusal]);
       const none = async (page: Page): Promise<void> => {
         expect(await rowsOf(page)).toHaveLength(recordsOf(await board("free")).length);
-        expect(await page.textContent("#board-problem")).toMatch(
+        expect(await page.textContent("#trouble")).toMatch(
           /calls .* The page shows what everybody sees\.$/,
         );
       };

@@ -62,7 +62,7 @@ inChromium(
     try {
       await visit(proxy, true, async (page) => {
         expect(await page.locator("#controls").isVisible()).toBe(false);
-        expect(await page.textContent("#key-message")).toContain("Tier pro");
+        expect(await page.textContent("#key-message")).toContain("Pro ·");
         expect(await page.textContent("main")).toContain("No prices are published yet.");
         const sections = await page.locator("main section").count();
         expect(sections).toBe(2);

@@ -1,0 +1,40 @@
+/** Contributions as people see them: small ones differ, in figures and in bars. */
+import { expect, test } from "vitest";
+import { contributionsTable, shareOf, type Contribution } from "../../src/site/contributions.js";
+
+const part = (id: string, year: string, day: string): Contribution => ({
+  id,
+  ticker: id,
+  segment: "DRAM",
+  weight_pct: "0.87",
+  base_usd: "1",
+  spot_usd: "2",
+  relative: "2",
+  contribution: year,
+  contribution_24h_pct: day,
+  basis: "reported",
+  as_of: "2026-11-27",
+  base_as_of: "2025-11-27",
+});
+
+const shown = (html: string, field: string): (string | undefined)[] =>
+  [...html.matchAll(new RegExp(`data-field="${field}"><span[^>]*>([^<]*)`, "g"))].map(
+    ([, text]) => text,
+  );
+
+test("a column of small contributions has four places, and bars of the exact values", () => {
+  const html = contributionsTable(
+    [part("a", "2.3512", "0.0041"), part("b", "1.2", "0.0039"), part("c", "0.004", "-0.0001")],
+    String,
+  );
+  expect(shown(html, "contribution")).toEqual(["+2.35", "+1.20", "0.00"]);
+  expect(shown(html, "contribution_24h_pct")).toEqual(["+0.0041", "+0.0039", "\u22120.0001"]);
+  const widths = [...html.matchAll(/<rect[^>]* width="([^"]+)"/g)].map(([, width]) => width);
+  expect(new Set(widths).size).toBe(6);
+});
+
+test("the shares of a cost are rounded each by itself; a missing cost has none", () => {
+  const costs = ["1", "1", "1", null];
+  expect(costs.map((cost) => shareOf(cost, costs))).toEqual(["33.33", "33.33", "33.33", null]);
+  expect(shareOf("0", ["0"])).toBeNull();
+});
