@@ -10,7 +10,7 @@ export const pythonClient = (): string =>
 
 export const siteBytes = (name: string): Buffer => readFileSync(new URL(name, import.meta.url));
 
-const ASSET = /\.(?:css|js|png|svg)$/;
+const ASSET = /\.(?:css|js|png|svg|webp)$/;
 
 /** The names of the files that browsers load. */
 export const siteAssets = (): string[] =>

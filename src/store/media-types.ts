@@ -27,6 +27,7 @@ const TYPES: Readonly<Record<string, string>> = {
   png: "image/png",
   py: "text/x-python; charset=utf-8",
   svg: "image/svg+xml",
+  webp: "image/webp",
   woff2: "font/woff2",
   xlsx: XLSX_TYPE,
   xml: "application/xml; charset=utf-8",

@@ -3,13 +3,11 @@
  * masthead, notice bar, foot, and the content security policy.
  */
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { gzip, type ZlibOptions } from "node:zlib";
 import { perTier, PLACES, TIERS } from "../../../market/tier.ts";
 import { PROGRAM } from "../../../lib/version.ts";
-import { filled, siteAssets, siteBytes, siteFile } from "../../../site/site-files.ts";
+import { filled, siteBytes, siteFile } from "../../../site/site-files.ts";
 import { escaped } from "../../../site/text.js";
 import { placeHtml, PLACE_WORDS, type PlanTerms } from "../plan-terms.ts";
 import type { Found } from "../answer.ts";
@@ -24,9 +22,12 @@ import {
 } from "../../serve/entity.ts";
 import { isExact } from "../../../api/routes.ts";
 import { ASSETS_PATH, PAGES, type Page } from "../../../api/uncounted-routes.ts";
+import { assetFiles, assetPath, modulePaths } from "./assets.ts";
 
 /** Short, so that a change is seen soon; the tags make asking again cheap. */
 export const PUBLIC_CACHE = "public, max-age=60";
+/** Of what never changes below its name. */
+const IMMUTABLE = "public, max-age=31536000, immutable";
 
 /** A fixed file as it is made; answers are made of it. */
 export interface PageSource {
@@ -48,7 +49,8 @@ export const fixedPages = (
   new Map(
     sources.map((source) => {
       const forms = pageForms(source, startedMs, isText(source.mediaType));
-      return [source.path, forms.then((found) => ({ forms: found, cacheControl: PUBLIC_CACHE }))];
+      const cacheControl = source.path.startsWith(ASSETS_PATH) ? IMMUTABLE : PUBLIC_CACHE;
+      return [source.path, forms.then((found) => ({ forms: found, cacheControl }))];
     }),
   );
 
@@ -134,6 +136,9 @@ const MARKS = {
   operator: "<!--operator-->",
 };
 
+/** The picture of a link to a page. Whoever shows it must find it by an absolute address. */
+const CARD = "card.png";
+
 /** What pages say of the service that sends them. */
 export interface Service {
   /** `https://host/prefix`; null: nobody said, no page names its own address, and commands name the socket's. */
@@ -151,7 +156,12 @@ export function asSent(source: PageSource, service: Service, attribution = ""): 
   if (mediaType !== HTML_TYPE) return source;
   const { publicUrl = null, plans = {} } = service;
   const address = escaped(`${publicUrl}${path}`);
-  const own = `<link rel="canonical" href="${address}" />\n<meta property="og:url" content="${address}" />`;
+  const own = [
+    `<link rel="canonical" href="${address}" />`,
+    `<meta property="og:url" content="${address}" />`,
+    `<meta property="og:image" content="${escaped(`${publicUrl}${assetPath(CARD)}`)}" />`,
+    '<meta name="twitter:card" content="summary_large_image" />',
+  ].join("\n");
   const links = PLACES.map((place) => placeHtml(plans[place], PLACE_WORDS[place]));
   const html = body
     .toString()
@@ -167,6 +177,7 @@ export function framed(content: PageContent): PageSource {
   const root = rootOf(path);
   const page: Page | undefined = Object.values(PAGES).find((known) => isExact(path, known.path));
   const { description = page?.description ?? "" } = content;
+  const at = (name: string): string => hrefOf(root, assetPath(name.replace(/^assets\//, "")));
   const links = Object.values(PAGES).flatMap((page) => {
     if (!("link" in page)) return [];
     const current = page.path === path ? ' aria-current="page"' : "";
@@ -178,13 +189,17 @@ export function framed(content: PageContent): PageSource {
     description: escaped(description),
     address: isIndexed ? MARKS.address : '<meta name="robots" content="noindex" />',
     root,
+    early: at("early.js"),
+    style: at("style.css"),
+    frame: at("frame.css"),
+    font: at("figtree.woff2"),
+    icon: at("icon.svg"),
+    touch_icon: at("icon.png"),
     home: hrefOf(root, "/"),
     head: [
       ...(content.dataset === undefined ? [] : [dataHtml(content.dataset)]),
-      ...styles.map((style) => `<link rel="stylesheet" href="${root}${style}">`),
-      ...(script === undefined
-        ? []
-        : [`<script type="module" src="${root}assets/${script}"></script>`]),
+      ...styles.map((style) => `<link rel="stylesheet" href="${at(style)}" />`),
+      ...(script === undefined ? [] : scriptsHtml(root, script)),
     ].join("\n"),
     navigation: links.join("\n"),
     offers: OFFERS,
@@ -194,6 +209,19 @@ export function framed(content: PageContent): PageSource {
     program: escaped(`${PROGRAM.name} ${PROGRAM.version}`),
   });
   return { path, mediaType: HTML_TYPE, body: Buffer.from(body), headers: GUARDED };
+}
+
+/** The script of the search, and that of a page. What they import is asked for at once, not as each import is found. */
+function scriptsHtml(root: string, script: string): string[] {
+  const own = [script, "search.js"].map(assetPath);
+  const all = [...new Set([script, "search.js"].flatMap(modulePaths))];
+  return all
+    .map((path) => [hrefOf(root, path), own.includes(path)] as const)
+    .map(([href, isOwn]) =>
+      isOwn
+        ? `<script type="module" src="${href}"></script>`
+        : `<link rel="modulepreload" href="${href}" />`,
+    );
 }
 
 /** A block of data, which no text in it can end. */
@@ -206,12 +234,8 @@ export const rootOf = (path: string): string => "../".repeat(path.split("/").len
 /** An address relative to a page whose way to the root is `root`. */
 export const hrefOf = (root: string, path: string): string => `${root}${path.slice(1)}` || ".";
 
-/** The font of style.css, in the letters of western Europe. */
-const FONT = "@fontsource-variable/figtree/files/figtree-latin-wght-normal.woff2";
-
 export const assets = (): PageSource[] => [
-  ...siteAssets().map((name) => fileAt(ASSETS_PATH + name, siteBytes(name))),
-  fileAt(`${ASSETS_PATH}figtree.woff2`, readFileSync(fileURLToPath(import.meta.resolve(FONT)))),
+  ...[...assetFiles()].map(([path, bytes]) => fileAt(path, bytes)),
   fileAt(PAGES.favicon.path, siteBytes("favicon.ico")),
 ];
 
