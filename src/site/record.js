@@ -1,6 +1,6 @@
 /** A contract's record as HTML, the same in Node and in the browser. */
 import { dateWords, dayOf } from "./axis.js";
-import { basisHtml, placeLine } from "./board.js";
+import { basisHtml, LOCK, placeLine } from "./board.js";
 import { scrolling, section, tableHtml } from "./html.js";
 import {
   changeHtml,
@@ -171,17 +171,25 @@ const CLOSES = [
 const OTHERS_SHOWN = 12;
 
 /**
+ * Of another contract; without figures if the caller's tier has none of it.
+ *
+ * @typedef {Pick<BoardRow, "id" | "name" | "segment"> & ({ spot_usd: null }
+ *   | Pick<BoardRow, "spot_usd" | "chg_24h_pct" | "chg_yoy_pct">)} OtherRow
+ */
+
+/**
  * The contracts of a segment beside one of them: the one before and the one after, and those near it.
  *
- * @param {readonly BoardRow[]} rows all of the segment, in the order of the board
+ * @param {readonly OtherRow[]} rows all of the segment, in the order of the board
  * @param {string} id
+ * @param {number} [most] how many are shown
  */
-export function othersHtml(rows, id) {
+export function othersHtml(rows, id, most = OTHERS_SHOWN) {
   const at = rows.findIndex((row) => row.id === id);
   const others = rows.filter((row) => row.id !== id);
   if (others.length === 0) return "";
-  const start = Math.max(0, Math.min(at - OTHERS_SHOWN / 2, others.length - OTHERS_SHOWN));
-  /** @param {BoardRow} row @param {string} [more] */
+  const start = Math.max(0, Math.min(at - most / 2, others.length - most));
+  /** @param {OtherRow} row @param {string} [more] */
   const link = (row, more = "") =>
     `<a href="${encodeURIComponent(row.id)}"${more}>${foreign(row.name)}</a>`;
   const [before, after] = at < 0 ? [] : [rows[at - 1], rows[at + 1]];
@@ -192,11 +200,23 @@ export function othersHtml(rows, id) {
     "",
     [
       { label: "Contract", html: (row) => link(row) },
-      { label: "Level, USD", name: "n", html: ({ spot_usd }) => figureHtml(spot_usd) },
-      { label: "24 h %", name: "n", html: ({ chg_24h_pct }) => changeHtml(chg_24h_pct) },
-      { label: "1 year %", name: "n", html: ({ chg_yoy_pct }) => changeHtml(chg_yoy_pct) },
+      {
+        label: "Level, USD",
+        name: "n",
+        html: ({ spot_usd }) => (spot_usd === null ? LOCK : figureHtml(spot_usd)),
+      },
+      {
+        label: "24 h %",
+        name: "n",
+        html: (row) => (row.spot_usd === null ? "" : changeHtml(row.chg_24h_pct)),
+      },
+      {
+        label: "1 year %",
+        name: "n",
+        html: (row) => (row.spot_usd === null ? "" : changeHtml(row.chg_yoy_pct)),
+      },
     ],
-    others.slice(start, start + OTHERS_SHOWN),
+    others.slice(start, start + most),
     (row) => ` data-id="${escaped(row.id)}"`,
   );
   return section(

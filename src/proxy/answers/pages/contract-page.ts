@@ -1,46 +1,60 @@
 /** The page of a contract without a key: its record in the free tier, or what is public of every contract. */
+import { inBoardOrder, isDelisted, type Contract } from "../../../market/contract.ts";
 import { indexIdsOf } from "../../../market/indices.ts";
-import { KEYLESS } from "../../../market/tier.ts";
-import type { Contract } from "../../../market/contract.ts";
+import type { Session } from "../../../market/session.ts";
+import { KEY_TIER_NAMES, KEYLESS, TIERS } from "../../../market/tier.ts";
 import type { Board } from "../../../site/board.js";
 import { filled, siteFile } from "../../../site/site-files.ts";
-import { detailsHtml, levelHtml, othersHtml, type ContractBody } from "../../../site/record.js";
+import {
+  detailsHtml,
+  levelHtml,
+  othersHtml,
+  type ContractBody,
+  type OtherRow,
+} from "../../../site/record.js";
 import { escaped, foreign } from "../../../site/text.js";
 import { DATA_ROUTES } from "../../../api/routes.ts";
+import { historyText } from "../../../api/tier-words.ts";
 import { PAGES } from "../../../api/uncounted-routes.ts";
-import { historyDepths } from "./index-pages.ts";
-import { framed, type PageSource } from "./page-frame.ts";
+import { PLACE_WORDS, type PlanTerms } from "../plan-terms.ts";
+import { framed, rootOf, type PageSource } from "./page-frame.ts";
+import { fullestHistory, priceHtml, wayHtml } from "./plans-page.ts";
+
+/** What surrounds the contract. */
+export interface Surroundings {
+  readonly catalog: readonly Contract[];
+  readonly head: Session;
+  /** The free tier's. */
+  readonly board: Board | null;
+  readonly terms: PlanTerms;
+  /** The address of the service. */
+  readonly origin: string;
+}
 
 type Named = Pick<Contract, "id" | "name" | "ticker" | "segment">;
 
-/** With a contract's record. `board` is the free tier's. */
-export const contractPage = (
-  body: ContractBody,
-  catalog: readonly Contract[],
-  board: Board | null,
-  origin: string,
-): PageSource =>
-  page(body, catalog, board, origin, {
+const ROOT = rootOf(PAGES.contract.path);
+
+/** With a contract's record. */
+export const contractPage = (body: ContractBody, around: Surroundings): PageSource =>
+  page(body, around, {
     level: levelHtml(body, { delaySessions: KEYLESS.delaySessions, depthDays: 0 }),
     details: detailsHtml(body),
   });
 
-/** Why a page has no record. */
-const WITHOUT_RECORD = {
-  key_required: "This contract is not part of the free slice: it needs an API key.",
-  not_on_board: "Without an API key this contract has no level so far.",
-} as const;
-
 /** With what the catalog says, which is public; neither a level nor whether there is one. */
 export function lockedPage(
-  reason: keyof typeof WITHOUT_RECORD,
+  reason: "key_required" | "not_on_board",
   contract: Contract,
-  catalog: readonly Contract[],
-  board: Board | null,
-  origin: string,
+  around: Surroundings,
 ): PageSource {
-  return page(contract, catalog, board, origin, {
-    level: `<p>${WITHOUT_RECORD[reason]} With one, this page shows level, changes and corrections.</p>
+  const why =
+    reason === "key_required"
+      ? `Priced every ${timeText(Number(contract.cadenceDays))}. Unlock price and history ${leastPrice(around.terms)}.`
+      : "Without a key this contract has no price yet.";
+  return page(contract, around, {
+    level: `<p>${why}</p>
+<p class="action">${wayHtml(around.terms, PLACE_WORDS.get_url, ROOT)}</p>
 <dl class="facts">
 <div><dt>Unit</dt><dd>${foreign(contract.unit)}</dd></div>
 <div><dt>Source</dt><dd>${foreign(contract.source)}</dd></div>
@@ -49,16 +63,45 @@ export function lockedPage(
   });
 }
 
+/** `12 hours`, `day`, `30 days`. */
+function timeText(days: number): string {
+  if (days < 1) return `${days * 24} hours`;
+  return days === 1 ? "day" : `${days} days`;
+}
+
+/** `from 9 USD a month`, or `with a key` if no price is told. */
+function leastPrice(terms: PlanTerms): string {
+  const prices = KEY_TIER_NAMES.flatMap((name) => terms[name]?.usd_per_month ?? []);
+  const price = prices.length === 0 ? null : priceHtml(Math.min(...prices), "month");
+  return price === null ? "with a key" : `from ${price}`;
+}
+
+/** How far back the tiers go, the fullest first, with their prices. */
+function historyOffer(terms: PlanTerms): string {
+  const offers = KEY_TIER_NAMES.toReversed().map((name, at) => {
+    const price = priceHtml(terms[name]?.usd_per_month, "month");
+    const depth = at === 0 ? `${fullestHistory()} of daily closes` : historyText(TIERS[name]);
+    return `${depth} with ${TIERS[name].title}${price === null ? "" : ` (${price})`}`;
+  });
+  return `${offers.join(", ")}. <a href="${ROOT}plans">Compare plans</a>`;
+}
+
+/** All of the segment; those without a level in the free tier have none here. */
+function segmentRows(segment: string, { catalog, head, board }: Surroundings): OtherRow[] {
+  const rows = board === null ? [] : [...board.memory, ...board.semiconductor];
+  const free = new Map(rows.map((row) => [row.id, row]));
+  return inBoardOrder(catalog)
+    .filter((contract) => contract.segment === segment && !isDelisted(contract, head))
+    .map(({ id, name }) => free.get(id) ?? { id, name, segment, spot_usd: null });
+}
+
 function page(
   { id, name, ticker, segment }: Named,
-  catalog: readonly Contract[],
-  board: Board | null,
-  origin: string,
+  around: Surroundings,
   parts: { readonly level: string; readonly details: string },
 ): PageSource {
-  const rows = board === null ? [] : [...board.memory, ...board.semiconductor];
+  const { catalog, terms, origin } = around;
   const url = origin + DATA_ROUTES.contract.path.replace("{id}", id);
-  const near = rows.filter((row) => row.segment === segment);
   return framed({
     path: PAGES.contract.path.replace("{id}", id),
     title: name,
@@ -70,8 +113,8 @@ function page(
       segment_id: indexIdsOf(catalog).get(segment) ?? "",
       segment_query: encodeURIComponent(segment),
       programs: filled(siteFile("request-json.html"), { url: escaped(url) }),
-      others: othersHtml(near, id),
-      depths: historyDepths(),
+      others: othersHtml(segmentRows(segment, around), id, Infinity),
+      history: historyOffer(terms),
       ...parts,
     }),
     isIndexed: parts.details !== "",
