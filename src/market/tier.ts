@@ -104,7 +104,7 @@ export const TIERS: { readonly [T in TierName]: Tier & { readonly name: T } } = 
   starter: {
     name: "starter",
     title: "Starter",
-    purpose: "To follow the whole market, some hours behind.",
+    purpose: "The whole market, 12 hours delayed.",
     delaySessions: 1,
     coverage: "all",
     history: { days: 90 },

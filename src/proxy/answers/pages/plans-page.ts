@@ -1,6 +1,7 @@
 /** The plans, `/plans`: what each tier offers, what it costs, and who helps. */
 import {
   ENTERPRISE_LICENCE,
+  FULLEST,
   KEYLESS,
   perTier,
   TIERS,
@@ -12,9 +13,9 @@ import {
 } from "../../../market/tier.ts";
 import { filled, siteFile } from "../../../site/site-files.ts";
 import { escaped, foreign, grouped } from "../../../site/text.js";
-import { TIER_GROUPS, TIER_ROWS, type TierRow } from "../../../api/tier-words.ts";
+import { historyText, TIER_GROUPS, TIER_ROWS, type TierRow } from "../../../api/tier-words.ts";
 import type { LoadedSnapshot } from "../../serve/load.ts";
-import { placeHtml, PLACE_WORDS, type PlanTerms } from "../plan-terms.ts";
+import { placeHtml, type PlanTerms } from "../plan-terms.ts";
 import { PAGES } from "../../../api/uncounted-routes.ts";
 import { framed, type PageSource } from "./page-frame.ts";
 
@@ -48,11 +49,16 @@ export function plansPage(terms: PlanTerms, served?: LoadedSnapshot["tiers"]): P
     });
     return `<tbody><tr class="group"><th scope="rowgroup" colspan="${TIER_NAMES.length + 1}">${group}</th></tr>\n${lines.join("\n")}`;
   });
-  const wayHtml = ({ terms: own, name }: Tier): string | null =>
-    name === KEYLESS.name
-      ? '<a href=".">See the prices</a>'
-      : (placeHtml(own.get_url ?? terms.get_url, PLACE_WORDS.get_url) ??
-        placeHtml(own.contact ?? terms.contact, "Ask for a key"));
+  const stepHtml = ({ terms: own, name, title }: Tier): string => {
+    if (name === KEYLESS.name) return '<a href=".">See the prices</a>';
+    const contact = own.contact ?? terms.contact;
+    const isPage = contact?.toLowerCase().startsWith("https:") === true;
+    return (
+      placeHtml(own.get_url ?? terms.get_url, `Get ${title}`) ??
+      placeHtml(contact, isPage ? "Contact us" : "E-mail us") ??
+      `Ask us for a ${title} key.`
+    );
+  };
   const limits = TIER_ROWS.filter(({ name }) => LIMITS.includes(name));
   const cards = Object.values(tiers).map((tier) =>
     filled(siteFile("plan.html"), {
@@ -65,7 +71,7 @@ export function plansPage(terms: PlanTerms, served?: LoadedSnapshot["tiers"]): P
       limits: limits
         .map((row) => `<div><dt>${row.label}</dt><dd>${escaped(textOf(row, tier.name))}</dd></div>`)
         .join("\n"),
-      step: wayHtml(tier) ?? "For a key, ask the operator of this service.",
+      step: stepHtml(tier),
     }),
   );
   return framed({
@@ -93,6 +99,15 @@ export function plansPage(terms: PlanTerms, served?: LoadedSnapshot["tiers"]): P
 /** `no` and `none` muted, the words of the cards and of the guide; other texts as they are. */
 const offerHtml = (text: string): string =>
   /^(?:no|none)$/.test(text) ? `<span class="none">${text}</span>` : escaped(text);
+
+/** A link to where one gets a key, or asks for one, or reads what a key offers. `root` is the way to the root. */
+export const wayHtml = (terms: PlanTerms, words: string, root: string): string =>
+  placeHtml(terms.get_url, words) ??
+  placeHtml(terms.contact, words) ??
+  `<a href="${root}plans">${words}</a>`;
+
+/** `Five years`: how far the fullest tier goes back, as a sentence begins. */
+export const fullestHistory = (): string => historyText(FULLEST).replace(/^5(?= )/, "Five");
 
 /** A link that shows its address, or null. */
 const contactHtml = ({ contact }: Terms | PlanTerms): string | null =>
