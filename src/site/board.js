@@ -1,6 +1,6 @@
 /** The board as a table, the same in Node and in the browser. */
 import { tableHtml } from "./html.js";
-import { changeHtml, counted, escaped, figureHtml, foreign, instantHtml } from "./text.js";
+import { changeHtml, counted, escaped, figureHtml, foreign } from "./text.js";
 
 /**
  * The body of `/prices`, with what the table shows of its records.
@@ -12,6 +12,12 @@ import { changeHtml, counted, escaped, figureHtml, foreign, instantHtml } from "
  *   & { spot_usd: number }} BoardRow
  * @typedef {Omit<Declared, "memory" | "semiconductor">
  *   & Record<"memory" | "semiconductor", readonly BoardRow[]>} Board
+ */
+
+/**
+ * What everybody may know of a contract: the board shows it where the caller's tier has no level.
+ *
+ * @typedef {Record<"id" | "ticker" | "name" | "segment" | "unit" | "source", string>} LockedRow
  */
 
 /** @typedef {import("./html.js").TableColumn<BoardRow>} MarketColumn */
@@ -48,8 +54,14 @@ const COLUMNS = [
   { name: "line", label: "90 days", html: () => "" },
   change("quarter", "chg_90d_pct", "90 d %"),
   change("year", "chg_yoy_pct", "1 year %"),
-  { name: "basis", field: "basis", label: "Basis", html: ({ basis }) => basisHtml(basis) },
-  { name: "as-of", field: "as_of", label: "As of", html: ({ as_of }) => escaped(as_of) },
+  {
+    name: "basis",
+    field: "basis",
+    label: "Basis",
+    // A level of this session needs no date.
+    html: ({ basis, as_of }) =>
+      basisHtml(basis) + (basis === "carried" ? ` <time>${escaped(as_of)}</time>` : ""),
+  },
 ];
 
 /** Only callers who may see history get a place for the line, and the change over the same days. */
@@ -58,23 +70,40 @@ const OF_HISTORY = ["line", "quarter"];
 /**
  * @param {Board} board
  * @param {boolean} hasHistory whether the table has the columns of 90 days
+ * @param {readonly LockedRow[]} [locked] rows without figures, after the others
  */
-export const boardTable = ({ memory, semiconductor }, hasHistory) =>
+export const boardTable = ({ memory, semiconductor }, hasHistory, locked = []) =>
   tableHtml(
     ` class="board${hasHistory ? " lined" : ""}" id="board"`,
     COLUMNS.filter(({ name = "" }) => hasHistory || !OF_HISTORY.includes(name)),
     [...memory, ...semiconductor],
-    ({ id, segment, source }) =>
-      ` data-id="${escaped(id)}" data-segment="${escaped(segment)}" data-source="${escaped(source)}"`,
-  );
+    attributesOf,
+  ).replace("\n</tbody>", () => `\n${locked.map(lockedRow).join("\n")}\n</tbody>`);
+
+/** @param {LockedRow} row */
+const attributesOf = ({ id, segment, source }) =>
+  ` data-id="${escaped(id)}" data-segment="${escaped(segment)}" data-source="${escaped(source)}"`;
+
+/** Stands where a key would show a level. */
+export const LOCK = '<span class="lock">needs a key</span>';
+
+/** It ends after the unit: a board may have a thousand. @param {LockedRow} row @param {number} at */
+const lockedRow = (row, at) =>
+  `<tr${at === 0 ? ' id="locked"' : ""}${attributesOf(row)}><th scope="row" class="contract">${nameHtml(row)}</small></th>` +
+  `<td class="segment">${foreign(row.segment)}</td><td class="n level">${LOCK}</td><td class="unit">${foreign(row.unit)}</td></tr>`;
+
+/** Without the end of its last element. @param {LockedRow} row */
+const nameHtml = ({ id, name, ticker }) =>
+  `<a href="contracts/${encodeURIComponent(id)}">${foreign(name)}</a> <small>${foreign(ticker)}`;
 
 /** @param {BoardRow} row */
-function contractHtml({ id, name, ticker, break: latest }) {
+function contractHtml(row) {
+  const { break: latest } = row;
   const mark =
     latest === null
       ? ""
       : ` <span class="tag" title="${escaped(latest.reason)}">break ${escaped(latest.session_utc.slice(0, 10))}</span>`;
-  return `<a href="contracts/${encodeURIComponent(id)}">${foreign(name)}</a> <small>${foreign(ticker)}${mark}</small>`;
+  return `${nameHtml(row)}${mark}</small>`;
 }
 
 /**
@@ -87,7 +116,13 @@ export const basisHtml = (basis) =>
     ? `<span class="tag">${basis}</span>`
     : escaped(basis);
 
-const SESSION_MS = 12 * 3_600_000;
+const SESSION_HOURS = 12;
+const SESSION_MS = SESSION_HOURS * 3_600_000;
+const DAYS = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
+
+/** `26 Nov, 00:00 UTC`, marked up with the instant. @param {string} instant ISO 8601 in UTC */
+const momentHtml = (instant) =>
+  `<time datetime="${escaped(instant)}">${DAYS.format(Date.parse(instant))}, ${escaped(instant.slice(11, 16))} UTC</time>`;
 
 /**
  * The session of a board, when the next one is due, and how late the board is.
@@ -97,9 +132,8 @@ const SESSION_MS = 12 * 3_600_000;
 export function sessionLine(board) {
   const { session_utc, next_session_utc, delayed_sessions } = board;
   const behind = (Date.parse(next_session_utc) - Date.parse(session_utc)) / SESSION_MS - 1;
-  const due = delayed_sessions > behind ? "was due" : "is due";
-  const next = behind === 0 ? "next session" : "next one appears with the next publication, which";
-  return placeLine(board, behind, ` The ${next} ${due} ${instantHtml(next_session_utc)}.`);
+  const next = delayed_sessions > behind ? "The next update was due" : "Next update";
+  return placeLine(board, behind, ` ${next} ${momentHtml(next_session_utc)}.`);
 }
 
 /**
@@ -112,25 +146,26 @@ export function sessionLine(board) {
  */
 export function placeLine({ session_utc, delayed_sessions }, behind, more = "") {
   const late = delayed_sessions - behind;
-  const newest = late > 0 ? "the last published" : "the newest";
-  const place = behind === 0 ? newest : `${counted(behind, "session")} behind ${newest}`;
-  const said = `<p class="session">Session ${instantHtml(session_utc)}, ${place}.${more}</p>`;
+  const delay = behind === 0 ? "" : ` (${behind * SESSION_HOURS} hours delayed)`;
+  const said = `<p class="session">Prices of ${momentHtml(session_utc)}${delay}.${more}</p>`;
   if (late <= 0) return said;
-  return `${said}\n<p class="late" role="status">Late: ${counted(late, "session")} overdue. These levels are older than they should be.</p>`;
+  return `${said}\n<p class="late" role="status">Late: ${counted(late, "session")} overdue. These prices are older than they should be.</p>`;
 }
 
 /**
- * How many contracts the board has, and how many of them have no level of the session.
+ * How many contracts the board has: of how many, or how many of them have no level of the session. HTML.
  *
  * @param {Board} board
+ * @param {number} [locked] how many rows have no figures
  */
-export function coverageLine({ counts, memory, semiconductor }) {
+export function coverageLine({ counts, memory, semiconductor }, locked = 0) {
   const all = counts.memory + counts.semiconductor;
   if (all === 0) return "No contract has a level at this session yet.";
+  if (locked > 0) {
+    const contracts = counted(all + locked, "contract");
+    return `${all} of ${contracts}, free. <a href="#locked">See all ${all + locked}</a>.`;
+  }
   const carried = [...memory, ...semiconductor].filter(({ basis }) => basis === "carried").length;
-  const fresh =
-    carried === 0
-      ? "all with a level of this session"
-      : `${carried} carried from an earlier session`;
-  return `${counted(all, "contract")} in catalog order: ${counts.memory} memory, ${counts.semiconductor} semiconductor; ${fresh}.`;
+  const fresh = carried === 0 ? "all priced this session" : `${carried} carried from before`;
+  return `${counted(all, "contract")}: ${counts.memory} memory, ${counts.semiconductor} semiconductor; ${fresh}.`;
 }

@@ -21,7 +21,7 @@ const box = byId("board-box");
 
 /** As the address says it. What the table lacks, the one that a key brings may have. */
 const wanted = { q: fromAddress("q"), segment: fromAddress("segment"), sort: fromAddress("sort") };
-/** What is said of the whole board, and its order in words; empty: its own. */
+/** What is said of the whole board (HTML), and its order in words; empty: its own. */
 let coverage = "";
 let order = "";
 /** @type {HTMLTableRowElement[]} */
@@ -36,10 +36,10 @@ function filter() {
   const chosen = segment.value;
   const count = filterRows(table, wanted.q, chosen);
   const sorted = order === "" ? "" : `, ${order}`;
-  const isAll = count === rows.length && order === "";
-  byId("shown").textContent = isAll
-    ? coverage
-    : `${count} of ${counted(rows.length, "contract")}${sorted}`;
+  const all = counted(rows.length, "contract");
+  const isAll = count === rows.length;
+  if (isAll && order === "") byId("shown").innerHTML = coverage;
+  else byId("shown").textContent = (isAll ? all : `${count} of ${all}`) + sorted;
   const within = chosen === "" ? "" : ` of ${chosen}`;
   byId("no-match-words").textContent = `No contract${within} matches “${wanted.q.trim()}”.`;
   table.hidden = count === 0;
@@ -51,7 +51,7 @@ function control() {
   const table = box.querySelector("table");
   byId("controls").hidden = table === null;
   if (table === null) return;
-  coverage = byId("shown").textContent ?? "";
+  coverage = byId("shown").innerHTML;
   rows = [...(table.tBodies[0]?.rows ?? [])];
   const segments = new Set(rows.map(({ dataset }) => dataset["segment"] ?? ""));
   segment.replaceChildren(
@@ -61,7 +61,7 @@ function control() {
   /** @type {NodeListOf<HTMLElement>} */
   const heads = table.querySelectorAll("th[data-sort]");
   sort.replaceChildren(
-    new Option("catalog order", ""),
+    new Option("catalog", ""),
     ...[...heads].map(({ dataset, classList, textContent }) => {
       const sign = classList.contains("n") ? "-" : "";
       return new Option(textContent ?? "", `${sign}${dataset["sort"]}`);
@@ -131,8 +131,7 @@ async function showBoard() {
   byId("session").innerHTML = sessionLine(board);
   byId("attribution").textContent = board.attribution;
   byId("license").textContent = board.license;
-  byId("shown").textContent = coverageLine(board);
-  byId("offer").hidden = true;
+  byId("shown").innerHTML = coverageLine(board);
   const isEmpty = board.memory.length + board.semiconductor.length === 0;
   byId("moves").innerHTML = isEmpty ? "" : movesHtml(board);
   box.innerHTML = isEmpty ? "" : boardTable(board, true);

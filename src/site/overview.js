@@ -4,7 +4,7 @@ import { sparkline } from "./chart.js";
 import { changeOfLine } from "./contributions.js";
 import { rounded } from "./decimal.js";
 import { tableHtml } from "./html.js";
-import { changeHtml, counted, escaped, foreign, grouped, signedText } from "./text.js";
+import { changeHtml, escaped, foreign, grouped, signedText } from "./text.js";
 
 /** @typedef {import("./board.js").Board} Board */
 
@@ -128,13 +128,14 @@ export function movesHtml({ memory, semiconductor }) {
   const linkOf = (/** @type {{ id: string, name: string }} */ { id, name }) =>
     `<a href="contracts/${encodeURIComponent(id)}">${foreign(name)}</a>`;
   if (moves.length <= 2 * MOVES) {
-    const said = sides.map(({ way, side: [most, ...others] }) => {
-      const verb = way > 0 ? "rose" : "fell";
-      if (most === undefined) return `None ${verb}.`;
-      return `${others.length + 1} ${verb}, most ${linkOf(most)} ${changeHtml(most.change)} %.`;
-    });
-    const all = counted(memory.length + semiconductor.length, "contract");
-    return `<p>Of ${all} in 24 hours: ${said.join(" ")}</p>`;
+    const counts = sides.map(({ way, side }) => `${side.length} ${way > 0 ? "up" : "down"}`);
+    const ends = sides.flatMap(({ way, side: [most] }) =>
+      most === undefined
+        ? []
+        : `${way > 0 ? "strongest" : "weakest"} ${linkOf(most)} ${changeHtml(most.change)}\u{a0}%`,
+    );
+    const said = ends.join(", ");
+    return `<p>Last 24 hours: ${counts.join(", ")}. ${said[0]?.toUpperCase()}${said.slice(1)}.</p>`;
   }
   const lists = sides.map(({ way, side }) => {
     const items = side

@@ -65,7 +65,7 @@ const isNumeric = ({ classList }) => classList.contains("n");
  * @returns {string | number | null}
  */
 function valueOf(cell, isNumber) {
-  if (!isNumber) return cell?.textContent ?? "";
+  if (!isNumber) return cell?.textContent ?? null;
   const value = cell?.dataset["value"];
   return value === undefined ? null : Number(value);
 }

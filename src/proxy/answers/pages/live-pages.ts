@@ -5,14 +5,10 @@
 import { madeOnce } from "../../../lib/caches.ts";
 import { NO_QUEUE } from "../../../lib/turns.ts";
 import { FILES } from "../../../store/paths.ts";
-import { boardTable, coverageLine, sessionLine, type Board } from "../../../site/board.js";
-import { filled, siteFile } from "../../../site/site-files.ts";
-import { movesHtml } from "../../../site/overview.js";
+import type { Board } from "../../../site/board.js";
 import type { ContractBody } from "../../../site/record.js";
-import { escaped } from "../../../site/text.js";
 import type { Contract } from "../../../market/contract.ts";
-import { FULLEST, KEYLESS } from "../../../market/tier.ts";
-import { historyText } from "../../../api/tier-words.ts";
+import { KEYLESS } from "../../../market/tier.ts";
 import type { Asked, Found, Outcome } from "../answer.ts";
 import { USUAL_TERMS } from "../plan-terms.ts";
 import { noSession, withoutContract, type DataSources } from "../data.ts";
@@ -22,8 +18,8 @@ import { cacheControl, overdueSessions } from "../../serve/freshness.ts";
 import type { LoadedSnapshot } from "../../serve/load.ts";
 import { idIn } from "../../../api/routes.ts";
 import { PAGES } from "../../../api/uncounted-routes.ts";
-import { contractPage, lockedPage } from "./contract-page.ts";
-import { datasetOf, sitemap } from "./crawlers.ts";
+import { contractPage, lockedPage, type Surroundings } from "./contract-page.ts";
+import { sitemap } from "./crawlers.ts";
 import {
   documentPages,
   exampleIds,
@@ -32,22 +28,33 @@ import {
   type Settings,
 } from "./document-pages.ts";
 import { basketPage, indicesPage } from "./index-pages.ts";
-import { asSent, framed, pageForms, type PageSource, type Service } from "./page-frame.ts";
+import { emptyMarketPage, marketPage } from "./market-page.ts";
+import { asSent, pageForms, type PageSource, type Service } from "./page-frame.ts";
 import { plansPage } from "./plans-page.ts";
 
 export interface LivePagesOptions
-  extends Settings, Pick<DataSources, "live" | "pollMs">, Pick<Service, "plans"> {}
+  extends Settings, Pick<DataSources, "live" | "pollMs">, Pick<Service, "plans"> {
+  /** The keys that vouch for the log; null: nobody does. */
+  readonly verifyKeys?: readonly unknown[] | null | undefined;
+}
 
 /** The answers by address. All but those of contracts answer also while nothing is served. */
 export function livePages(options: LivePagesOptions) {
   const { live, pollMs, origin, plans = USUAL_TERMS } = options;
+  const isSigned = (options.verifyKeys ?? null) !== null;
   const pages = madeOnce<Forms>(PAGES_KEPT);
   // Kept apart: whoever asks for many contracts must not have all other pages made again and again.
   const contractPages = madeOnce<Forms>(PAGES_KEPT);
   const makers = new Map<string, Maker>();
-  makers.set(PAGES.market.path, async (snapshot, overdue) =>
-    marketPage(snapshot && (await freeBoard(snapshot, overdue)), origin),
-  );
+  makers.set(PAGES.market.path, async (snapshot, overdue) => {
+    const board = snapshot && (await freeBoard(snapshot, overdue));
+    if (snapshot === null || board === null) return emptyMarketPage();
+    const catalog = await snapshot.catalog(NO_QUEUE);
+    // Only what waits in a queue is refused.
+    if ("code" in catalog) throw new Error(catalog.code);
+    const { head } = snapshot.stamp;
+    return marketPage({ board, catalog, head, terms: plans, isSigned, origin });
+  });
   makers.set(PAGES.plans.path, async (snapshot) => plansPage(plans, snapshot?.tiers));
   makers.set(PAGES.sitemap.path, async (snapshot) => sitemap(origin, snapshot));
   makers.set(PAGES.indices.path, async (snapshot) => indicesPage(await catalogOf(snapshot)));
@@ -93,10 +100,17 @@ export function livePages(options: LivePagesOptions) {
     const contracts = await knownContracts(snapshot, snapshot, NO_QUEUE);
     if ("code" in contracts) return contracts;
     const { catalog } = contracts;
+    const around = async (overdue: number): Promise<Surroundings> => ({
+      catalog,
+      head: snapshot.stamp.head,
+      board: await freeBoard(snapshot, overdue),
+      terms: plans,
+      origin,
+    });
     if (snapshot.files.has(path)) {
       const make: Maker = async (_, overdue) => {
         const body = (await payload(snapshot, path, overdue)) as ContractBody;
-        return contractPage(body, catalog, await freeBoard(snapshot, overdue), origin);
+        return contractPage(body, await around(overdue));
       };
       return found(asked, path, make, contractPages);
     }
@@ -105,8 +119,7 @@ export function livePages(options: LivePagesOptions) {
     const { code } = refusal;
     if (code !== "key_required" && code !== "not_on_board") return refusal;
     const known = contracts.find(id) as Contract;
-    const make: Maker = async (_, overdue) =>
-      lockedPage(code, known, catalog, await freeBoard(snapshot, overdue), origin);
+    const make: Maker = async (_, overdue) => lockedPage(code, known, await around(overdue));
     return found(asked, `${code} ${id}`, make, contractPages);
   }
 }
@@ -133,26 +146,3 @@ async function catalogOf(snapshot: LoadedSnapshot | null): Promise<readonly Cont
 
 const freeBoard = async (snapshot: LoadedSnapshot, overdue: number): Promise<Board | null> =>
   (await payload(snapshot, FILES.board(KEYLESS.name), overdue)) as Board | null;
-
-/** The page with the free tier's board; null: nothing is published. */
-const marketPage = (board: Board | null, origin: string): PageSource =>
-  framed({
-    path: PAGES.market.path,
-    title: "Memory and semiconductor prices",
-    main: board === null ? siteFile("empty.html") : filled(siteFile("market.html"), slotsOf(board)),
-    script: board === null ? "page.js" : "market.js",
-    styles: ["assets/market.css", "assets/board.css", "assets/chart.css"],
-    ...(board !== null && { dataset: datasetOf(board, origin) }),
-  });
-
-function slotsOf(board: Board): Record<string, string> {
-  const isEmpty = board.memory.length + board.semiconductor.length === 0;
-  return {
-    session: sessionLine(board),
-    moves: isEmpty ? "" : movesHtml(board),
-    coverage: coverageLine(board),
-    offer: `A key shows all contracts, the indices and up to ${historyText(FULLEST)} of history: see <a href="plans">plans</a>.`,
-    board: isEmpty ? "" : boardTable(board, false),
-    license: escaped(board.license),
-  };
-}
