@@ -194,6 +194,11 @@ export const PAGES = {
     description: "Whether the last sessions were published on time; when the next is due.",
     hasFigures: true,
   },
+  corrections: {
+    path: "/corrections",
+    description: "Which published levels were changed later, when, and why.",
+    hasFigures: true,
+  },
   guide: {
     path: "/guide",
     link: "Guide",

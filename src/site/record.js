@@ -249,7 +249,7 @@ function correctionsHtml({ corrections, history }) {
   return section(
     "corrections",
     "Corrections",
-    `<p class="note">Published levels that were changed later.${history.length === 0 ? "" : " The chart marks a corrected close with an open circle."}</p>
+    `<p class="note">Published levels that were changed later. <a href="../corrections">Corrections of all contracts</a>.${history.length === 0 ? "" : " The chart marks a corrected close with an open circle."}</p>
 ${scrolling("Table of corrections", tableHtml("", CORRECTIONS, corrections))}`,
   );
 }

@@ -233,6 +233,7 @@ test("the foot names all pages, and where the operator is reached", async () => 
       ["Market", ".."],
       ["Indices", "../indices"],
       ["Basket", "../basket"],
+      ["Corrections", "../corrections"],
       ["Feed of publications", "../feed.atom"],
       ["Guide", "../guide"],
       ["Methodology", "../methodology"],

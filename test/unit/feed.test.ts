@@ -8,8 +8,7 @@ import { publishOf, rollbackTo } from "./publications.ts";
 const FIRST = publishOf(1, "2026-11-20T12Z");
 const REVISED = publishOf(2, "2026-11-20T12Z", 2, "Restated by the source", 20);
 const counted = (entry: Publication, corrections: number) => ({ ...entry, corrections });
-const feedOf = (...newest: Publication[]): string =>
-  feedBody({ first: FIRST, newest, attribution: "Test levels" });
+const feedOf = (...newest: Publication[]): string => feedBody({ first: FIRST, newest });
 
 const idsIn = (feed: string): string[] =>
   [...feed.matchAll(/<id>(.*)<\/id>/g)].map(([, id]) => id as string);
@@ -51,13 +50,13 @@ test("ids are UUIDs of version 8; an entry keeps its own, the feed that of the f
   expect(idsIn(feedOf(elsewhere))[1]).not.toBe(firstId);
 });
 
-test("addresses are relative", () => {
-  const links = [...feedOf(FIRST, REVISED).matchAll(/href="(.*?)"/g)];
+test("addresses are relative, and lead to the corrections where there are some", () => {
+  const links = [...feedOf(FIRST, counted(REVISED, 3)).matchAll(/href="(.*?)"/g)];
   expect(links.map(([, href]) => href)).toEqual([
     "feed.atom",
     ".",
-    "api/public/v1/publications?after=1&amp;limit=1",
-    "api/public/v1/publications?after=0&amp;limit=1",
+    "corrections#publication-2",
+    "status",
   ]);
 });
 

@@ -64,6 +64,7 @@ function addressesOf(options: AppOptions): Address[] {
     open(UNCOUNTED_ROUTES.feed.path, () => publicLog.feed()),
     open(UNCOUNTED_ROUTES.status.path, (asked) => publicLog.status(asked)),
     open(PAGES.status.path, (asked) => publicLog.statusPage(asked)),
+    open(PAGES.corrections.path, () => publicLog.correctionsPage()),
     ...[...livePages].map(([path, find]) => open(path, find)),
     ...[...pages].map(([path, found]) => open(path, () => found)),
     open(UNCOUNTED_ROUTES.entry.path, (asked) => publicLog.entry(asked)),

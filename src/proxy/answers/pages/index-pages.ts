@@ -20,7 +20,7 @@ export const historyDepths = (): string =>
   KEY_TIER_NAMES.map((name) => `${historyText(TIERS[name])} with ${TIERS[name].title}`).join(", ");
 
 /** `Starter and Pro`. */
-const titlesWhere = (fits: (tier: Tier) => boolean): string =>
+export const titlesWhere = (fits: (tier: Tier) => boolean): string =>
   new Intl.ListFormat("en-GB").format(
     KEY_TIER_NAMES.map((name) => TIERS[name])
       .filter(fits)
@@ -38,7 +38,7 @@ export const indicesPage = (catalog: readonly Contract[] | null): PageSource =>
       list: catalog === null ? "" : listHtml(catalog),
     }),
     script: "indices.js",
-    styles: ["assets/chart.css", "assets/indices.css"],
+    styles: ["assets/chart.css", "assets/skeleton.css", "assets/indices.css"],
   });
 
 function listHtml(catalog: readonly Contract[]): string {
@@ -79,7 +79,7 @@ export const basketPage = (
       request: siteFile("documents/basket-request.html"),
     }),
     script: "basket.js",
-    styles: ["assets/chart.css", "assets/indices.css", "assets/basket.css"],
+    styles: ["assets/chart.css", "assets/skeleton.css", "assets/indices.css", "assets/basket.css"],
   });
 
 /** The places of a level in US dollars. */

@@ -1,8 +1,10 @@
 /** The status page, `/status`: what is served, and what became of the last sessions. */
 import { filled, siteFile } from "../../../site/site-files.ts";
 import { counted, escaped, grouped, instantHtml, NO_FIGURE } from "../../../site/text.js";
+import type { Publication } from "../../../snapshot/log/entry.ts";
 import type { SessionStatus, Status } from "../publications/session-status.ts";
 import { PAGES } from "../../../api/uncounted-routes.ts";
+import { correctionsHref } from "./corrections-page.ts";
 import { framed, type PageSource } from "./page-frame.ts";
 
 /** What became of a session. The first word that fits it is its mark in the strip, which the style sheet draws. */
@@ -19,12 +21,16 @@ function durationText(minutes: number | null | undefined): string {
   return `${hours === 0 ? "" : `${grouped(String(hours), 0)} h `}${whole % 60} min`;
 }
 
-/** The page; it needs no script. */
-export const statusPage = (status: Status, graceMs: number): PageSource =>
+/** The page; it needs no script. `corrected` is the newest publication with corrections, if there is one. */
+export const statusPage = (
+  status: Status,
+  graceMs: number,
+  corrected: Publication | undefined,
+): PageSource =>
   framed({
     path: PAGES.status.path,
     title: "Status",
-    main: mainHtml(status, graceMs),
+    main: mainHtml(status, graceMs, corrected),
     script: "page.js",
     styles: ["assets/status.css"],
   });
@@ -52,7 +58,7 @@ function rowOf(row: SessionStatus, served: string, graceMs: number): SessionRow 
 }
 
 /** How things stand, in a word and in a sentence; the facts, and the sessions. */
-function mainHtml(status: Status, graceMs: number): string {
+function mainHtml(status: Status, graceMs: number, corrected: Publication | undefined): string {
   const { head, overdue, next_session_utc: next } = status;
   if (head === null || next === null) return siteFile("status-none.html");
   const rows = status.sessions.map((row) => rowOf(row, head.session_utc, graceMs));
@@ -85,9 +91,15 @@ function mainHtml(status: Status, graceMs: number): string {
       .map((word) => `<span>${markHtml("mark", word, "")} ${word} ${countOf(word)}</span>`)
       .join("\n"),
     rows: rows.map(rowHtml).join("\n"),
+    corrected: corrected === undefined ? "" : correctedHtml(corrected),
     grace: counted(graceMs / MINUTE_MS, "minute"),
   });
 }
+
+/** The newest correction, as the page tells it. */
+const correctedHtml = (entry: Publication): string =>
+  `The last one changed <a href="${correctionsHref(entry)}">${counted(entry.corrections, "level")}</a>, ` +
+  `published ${instantHtml(entry.at)}.`;
 
 /** Days from left to right, each below its date, with the session of 00:00 above that of 12:00. */
 function stripHtml(rows: readonly SessionRow[]): string {

@@ -4,7 +4,8 @@ import { PROGRAM } from "../../../lib/version.ts";
 import { sessionUtc } from "../../../market/session.ts";
 import { whatOf, type Publication } from "../../../snapshot/log/entry.ts";
 import { snapshotText } from "../../../store/paths.ts";
-import { FEED_TYPE, UNCOUNTED_ROUTES } from "../../../api/uncounted-routes.ts";
+import { FEED_TYPE, PAGES } from "../../../api/uncounted-routes.ts";
+import { correctionsHref } from "../pages/corrections-page.ts";
 
 /** How many publishes and rollbacks the feed has. */
 export const FEED_LENGTH = 100;
@@ -14,11 +15,10 @@ export interface FeedContent {
   readonly first: Publication;
   /** The newest publishes and rollbacks, oldest first; at least one. */
   readonly newest: readonly Publication[];
-  readonly attribution: string;
 }
 
 /** The text of the feed, newest publication first. Addresses are relative, as the proxy does not know its own. */
-export function feedBody({ first, newest, attribution }: FeedContent): string {
+export function feedBody({ first, newest }: FeedContent): string {
   const [last] = newest.slice(-1) as [Publication];
   const title = `${PROGRAM.name}: publications`;
   return `<?xml version="1.0" encoding="utf-8"?>
@@ -26,7 +26,7 @@ export function feedBody({ first, newest, attribution }: FeedContent): string {
 <id>${idOf("feed", first)}</id>
 <title>${xmlText(title)}</title>
 <updated>${last.at}</updated>
-<author><name>${xmlText(attribution)}</name></author>
+<author><name>${PROGRAM.name}</name></author>
 <link rel="self" type="${FEED_TYPE}" href="feed.atom"/>
 <link rel="alternate" type="text/html" href="."/>
 ${newest.map(entryElement).reverse().join("\n")}
@@ -37,22 +37,21 @@ ${newest.map(entryElement).reverse().join("\n")}
 const TITLES = { publish: "Published", revise: "Revised", rollback: "Rolled back to" } as const;
 
 function entryElement(entry: Publication): string {
-  const { number, at, session, revision, reason, corrections } = entry;
+  const { at, session, revision, reason, corrections } = entry;
   const what = whatOf(entry);
   const text = [
     `Session ${sessionUtc(session)}, revision ${revision}.`,
     `Corrections: ${corrections}.`,
     ...(reason === null ? [] : [`Reason: ${reason}`]),
   ].join(" ");
-  // Feed readers ignore links of the type JSON, so this one has no type.
-  const address = `${UNCOUNTED_ROUTES.publications.path.slice(1)}?after=${number - 1}&limit=1`;
+  const address = corrections > 0 ? correctionsHref(entry) : PAGES.status.path.slice(1);
   return `<entry>
 <id>${idOf("entry", entry)}</id>
 <title>${TITLES[what]} ${snapshotText(entry)}</title>
 <published>${at}</published>
 <updated>${at}</updated>
 <category term="${what}"/>
-<link rel="alternate" href="${xmlText(address)}"/>
+<link rel="alternate" type="text/html" href="${xmlText(address)}"/>
 <content type="text">${xmlText(text)}</content>
 </entry>`;
 }

@@ -15,6 +15,7 @@ import {
   type PageSource,
   type Service,
 } from "../pages/page-frame.ts";
+import { correctionsPage } from "../pages/corrections-page.ts";
 import { statusPage } from "../pages/status-page.ts";
 import { deny, type Denial } from "../../../api/problems.ts";
 import { idIn } from "../../../api/routes.ts";
@@ -55,7 +56,7 @@ const NOTHING: View = { publications: [], newest: 0, changedMs: 0, key: "" };
 /** What is stored never changes (RFC 8246), and a cache holds it no longer than other public answers. */
 const ENTRY_CACHE = "public, max-age=60, immutable";
 
-/** The answers of `/publications`, `/log/…`, `/feed.atom`, `/status.json` and `/status`. */
+/** The answers of `/publications`, `/log/…`, `/feed.atom`, `/status.json`, `/status` and `/corrections`. */
 export type PublicLog = ReturnType<typeof publicLog>;
 
 /** Makes the answers. */
@@ -63,8 +64,8 @@ export function publicLog(options: PublicLogOptions) {
   const { live, log, pollMs, graceMs } = options;
   /** All rows of the list, which its pages share: ten years have 7,300, of 200 bytes each. */
   const rows = madeOnce<ListRows>(1);
-  /** The feed, the status and its page, the newest page of the list; and those before a change. */
-  const pages = madeOnce<Forms>(8);
+  /** The feed, the status, the pages, the newest page of the list; and those before a change. */
+  const pages = madeOnce<Forms>(10);
   let known = NOTHING;
 
   return {
@@ -104,13 +105,12 @@ export function publicLog(options: PublicLogOptions) {
     async feed(): Promise<Found | Denial> {
       const served = live.current;
       if (served === null) return noSession(live, pollMs);
-      const { attribution } = served;
       const view = viewOf(served);
       const { path } = UNCOUNTED_ROUTES.feed;
       const forms = await made(path, view.key, async () => {
         const newest = view.publications.slice(-FEED_LENGTH);
         const [first] = view.publications as [Publication];
-        const body = Buffer.from(feedBody({ first, newest, attribution }));
+        const body = Buffer.from(feedBody({ first, newest }));
         return pageForms({ path, mediaType: FEED_TYPE, body }, view.changedMs);
       });
       return { forms, cacheControl: PUBLIC_CACHE };
@@ -127,16 +127,29 @@ export function publicLog(options: PublicLogOptions) {
 
     statusPage(asked: Asked): Promise<Found> {
       const attribution = live.current?.attribution;
-      return statusAs(asked, PAGES.status.path, (status) =>
-        asSent(statusPage(status, graceMs), options, attribution),
-      );
+      return statusAs(asked, PAGES.status.path, (status, publications) => {
+        const corrected = publications.findLast(({ corrections }) => corrections > 0);
+        return asSent(statusPage(status, graceMs, corrected), options, attribution);
+      });
+    },
+
+    /** The publications with corrections. Answers also while nothing is served. */
+    async correctionsPage(): Promise<Found> {
+      const served = live.current;
+      const view = served === null ? NOTHING : viewOf(served);
+      const { path } = PAGES.corrections;
+      const forms = await made(path, view.key, () => {
+        const page = asSent(correctionsPage(view.publications), options, served?.attribution);
+        return pageForms(page, view.changedMs);
+      });
+      return { forms, cacheControl: PUBLIC_CACHE };
     },
   };
 
   async function statusAs(
     { nowMs }: Asked,
     path: string,
-    form: (status: Status) => PageSource,
+    form: (status: Status, publications: readonly Publication[]) => PageSource,
   ): Promise<Found> {
     const served = live.current;
     const overdue = served === null ? 0 : overdueSessions(served.stamp, nowMs);
@@ -144,7 +157,7 @@ export function publicLog(options: PublicLogOptions) {
     const view = served === null ? NOTHING : viewOf(served);
     const { key, publications, changedMs } = view;
     const forms = await made(path, `${key} ${tickMs}`, () => {
-      const source = form(makeStatus({ publications, overdue, graceMs }, nowMs));
+      const source = form(makeStatus({ publications, overdue, graceMs }, nowMs), publications);
       return pageForms(source, Math.max(changedMs, tickMs));
     });
     return { forms, cacheControl: PUBLIC_CACHE };
