@@ -42,7 +42,7 @@ const COLUMNS = [
     html: ({ contract_id: id, at }) =>
       at === undefined
         ? ""
-        : `<a href="contracts/${encodeURIComponent(id)}?as_of=${beforeText(at)}">as known before</a>`,
+        : `<a href="contracts/${encodeURIComponent(id)}?as_of=${beforeText(at)}">as known then</a>`,
   },
 ];
 
