@@ -87,9 +87,11 @@ function table(this: Renderer, { header, rows }: Tokens.Table): string {
   return `<div class="scroll" tabindex="0"><table>\n${head}<tbody>\n${lines.join("\n")}\n</tbody></table></div>\n`;
 }
 
-/** A block of the language `formula` is mathematics, not code: fractions and what is in parentheses stay whole. */
+/** A block of the language `formula` is mathematics, not code: products, fractions and parentheses stay whole. */
 function code({ text, lang = "" }: Tokens.Code): string {
-  const whole = text.replaceAll(/\([^()]*\)| \/ /g, (part) => part.replaceAll(" ", "\u{a0}"));
+  const whole = text.replaceAll(/\([^()]*\)| [/×] |[ΣΠ(] | \)/g, (part) =>
+    part.replaceAll(" ", "\u{a0}"),
+  );
   if (lang === "formula") return `<pre class="formula" tabindex="0">${escaped(whole)}</pre>\n`;
   return `<div class="code" data-language="${lang}"><pre tabindex="0"><code>${withOrigin(text)}\n</code></pre></div>\n`;
 }

@@ -1,4 +1,4 @@
-/** Blocks of code: buttons that copy them, and one language for all that have several. */
+/** Blocks of code: buttons that copy them or show all of them, and one language for all that have several. */
 
 /** Gives all blocks of the page their buttons, and lets their languages be chosen. */
 export function equipCode() {
@@ -15,6 +15,8 @@ export function equipCode() {
     block.prepend(tools);
   }
 
+  foldLong(document);
+
   // The language that is chosen in one block shows in all that have it.
   document.addEventListener("click", (event) => {
     const chosen = /** @type {Element} */ (event.target);
@@ -27,6 +29,27 @@ export function equipCode() {
       for (const label of labels) label.parentElement?.toggleAttribute("open", label === same);
     }
   });
+}
+
+/**
+ * Gives each block that is higher than its place a button that shows all of it.
+ *
+ * @param {ParentNode} box
+ */
+export function foldLong(box) {
+  for (const pre of box.querySelectorAll(":is(.code, .answer) pre")) {
+    if (pre.scrollHeight <= pre.clientHeight + 1) continue;
+    const more = document.createElement("button");
+    more.type = "button";
+    more.className = "more";
+    more.textContent = "Show all";
+    more.addEventListener("click", () => {
+      pre.classList.add("whole");
+      more.remove();
+      /** @type {HTMLElement} */ (pre).focus({ preventScroll: true });
+    });
+    pre.after(more);
+  }
 }
 
 /**

@@ -191,9 +191,9 @@ function refuse({ code, status, detail }, isGiven) {
   const isRefused = status === 401 || status === 403;
   if (isRefused) forgetKey();
   markKeyed(storedKey() !== null);
-  // The field is seen where the form folds away.
-  opener.ariaExpanded = "true";
   const isKept = storedKey() !== null;
+  // The field is seen where the form folds away.
+  if (!isKept) opener.ariaExpanded = "true";
   say(isKept ? "The key is kept." : detail, !isKept);
   if (isRefused) {
     const words = WAYS_ON[code] ?? "";

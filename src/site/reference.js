@@ -1,7 +1,7 @@
 /** The reference in the browser: requests that can be changed and run, with the key of the masthead. */
 import { ROOT, send, storedKey } from "./api.js";
 import { markPlace } from "./contents.js";
-import { equipCode } from "./copy.js";
+import { equipCode, foldLong } from "./copy.js";
 import { withKey } from "./key.js";
 import { counted, escaped } from "./text.js";
 
@@ -52,9 +52,10 @@ function makeRunnable(box) {
         file !== undefined && response.ok
           ? `<p><a href="${URL.createObjectURL(await response.blob())}" download="${file}">Save ${file}</a></p>`
           : `<pre tabindex="0"><code>${escaped(await textOf(response))}</code></pre>`;
+      foldLong(shown);
       said.textContent = statusOf(response);
     } catch {
-      said.textContent = "The service did not answer";
+      said.textContent = "Could not reach the service";
     } finally {
       run.disabled = false;
     }

@@ -186,7 +186,7 @@ describe("for programs that collect pages", () => {
     expect(versions[0]).toContain(`>${API_VERSION}<`);
     // Each begins with what a reader of the API must do.
     for (const version of versions) {
-      expect(version).toMatch(/<\/h2>\n<p><strong>If you read the API<\/strong>:/);
+      expect(version).toMatch(/<\/h2>\n<p><strong>API users<\/strong>:/);
     }
   });
 });

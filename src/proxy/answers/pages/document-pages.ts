@@ -8,7 +8,7 @@ import { MICROS_PER_UNIT } from "../../../market/decimal.ts";
 import { HTML_TYPE, JSON_TYPE } from "../../../store/media-types.ts";
 import { FILES } from "../../../store/paths.ts";
 import { pythonClient, siteFile } from "../../../site/site-files.ts";
-import { escaped } from "../../../site/text.js";
+import { counted, escaped } from "../../../site/text.js";
 import { fillSlots, RECORDED_CONTRACTS, type SlotValues } from "../../document-slots.ts";
 import type { LoadedSnapshot } from "../../serve/load.ts";
 import { PAGES, UNCOUNTED_ROUTES } from "../../../api/uncounted-routes.ts";
@@ -89,8 +89,8 @@ export function slotValues(
     terms: plans.terms_url ?? plansPage,
     "max-move": percent(limits.maxMoveMicros),
     "min-coverage": percent(limits.minCoverageMicros),
-    "max-unchanged": String(limits.maxUnchangedSessions),
-    "max-gap": String(limits.maxGapSessions),
+    "max-unchanged": sessionsText(limits.maxUnchangedSessions),
+    "max-gap": sessionsText(limits.maxGapSessions),
     "max-carry-days": String(limits.maxCarryDays),
     "grace-minutes": String(graceMs / MINUTE_MS),
   };
@@ -107,5 +107,11 @@ export function exampleIds(snapshot: LoadedSnapshot | null): readonly string[] {
   );
   return [...new Set([...firsts, ...open])].map(({ id }) => id);
 }
+
+/** The largest limit that a publisher can give. */
+const NO_LIMIT_SESSIONS = 99_999;
+
+const sessionsText = (sessions: number): string =>
+  sessions >= NO_LIMIT_SESSIONS ? "no limit" : counted(sessions, "session");
 
 const percent = (micros: number): string => String(micros / MICROS_PER_UNIT);
