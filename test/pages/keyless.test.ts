@@ -8,7 +8,7 @@ import { siteAssets } from "../../src/site/site-files.ts";
 import { uncountedPaths } from "../http/addresses.ts";
 import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
-import { formerId, LISTED, marketClock, publishMarket } from "./page-market.ts";
+import { formerId, LISTED, marketClock, publishMarket, SEGMENTS } from "./page-market.ts";
 import { answersOf, figuresIn } from "./tier-answers.ts";
 import { open, PAGES, watchedContext } from "./visit.ts";
 
@@ -47,7 +47,8 @@ test("keyless pages hold no level, other contract or history of a tier with keys
   const answers = await Promise.all(KEY_TIER_NAMES.map((tier) => answersOf(proxy, tier)));
   const paid = answers.flatMap((of) => [...of.values()]);
   const texts = free.flatMap(textsIn);
-  // Who knows a segment knows the id of its index.
+  // The names of segments are public. Who knows one knows the id of its index.
+  texts.push(...SEGMENTS);
   const known = new Set([...free.flatMap(tellingIn), ...texts, ...texts.map(slugOf)]);
   const secret = {
     figures: new Set(paid.flatMap(tellingIn).filter((figure) => !known.has(figure))),
