@@ -1,5 +1,5 @@
 /** All indices as a table, the same in Node and in the browser. Figures come as decimals. */
-import { againstHtml, countHtml, dateHtml, figureColumn, placesHtml } from "./contributions.js";
+import { countHtml, dateHtml, figureColumn, placesHtml } from "./contributions.js";
 import { tableHtml } from "./html.js";
 import { changeHtml, escaped, foreign } from "./text.js";
 
@@ -20,8 +20,7 @@ export const indexName = ({ id, name }) => (id === "composite" ? "Composite" : n
  * One row for each index. `data-field` names the field of a figure, `data-value` has it as the API gives it.
  *
  * @param {readonly ListedIndex[]} indices
- * @param {boolean} isLinked whether a name leads to the index on the page, `#id`, where a chart shows the change
- *   of its series: then the change against a year ago is left out
+ * @param {boolean} isLinked whether a name leads to the index on the page, `#id`
  */
 export function indicesTable(indices, isLinked) {
   const newest =
@@ -45,7 +44,6 @@ export function indicesTable(indices, isLinked) {
     ),
     figureColumn("24 h %", "chg_24h_pct", changeHtml),
     figureColumn("30 d %", "chg_30d_pct", changeHtml),
-    ...(isLinked ? [] : [figureColumn("1 year %", "level", againstHtml)]),
     figureColumn("Constituents", "constituents", countHtml),
   ];
   return tableHtml(' class="indices"', columns, indices, ({ id }) => ` data-id="${escaped(id)}"`);

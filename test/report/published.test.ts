@@ -57,33 +57,31 @@ test("its numbers equal those of the board, the index and the manifest", async (
   const report = await headReport(store);
   const board = await headJson(store, "pro/board.json");
   const manifest = await headJson(store, "manifest.json");
-  const index = await headJson(store, "pro/index.json");
+  const { indices } = await headJson(store, "pro/indices.json");
 
-  const rows = [...report.matchAll(/<tr[^>]*><th scope="row"><code data-name[^]*?<\/tr>/g)].map(
-    ([row]) => {
-      const cells = row.match(/<t[dh][^>]*>[^]*?<\/t[dh]>/g) ?? [];
-      const text = (at: number): string => (cells[at] ?? "").replace(/<[^>]*>/g, "");
-      const value = (at: number): number | null => {
-        const given = /data-value="([^"]*)"/.exec(cells[at] ?? "")?.[1];
-        // The visible number is the same.
-        const seen = text(at).replace("\u{2212}", "-");
-        if (given === undefined) expect(seen).toBe("n/a");
-        else expect(Number(seen)).toBe(Number(given));
-        return given === undefined ? null : Number(given);
-      };
-      return {
-        id: text(0),
-        name: text(1),
-        segment: text(2),
-        spot_usd: value(3),
-        chg_24h_pct: value(4),
-        chg_30d_pct: value(5),
-        chg_yoy_pct: value(6),
-        basis: text(7),
-        as_of: text(8),
-      };
-    },
-  );
+  const rows = [...report.matchAll(/<tr data-segment[^]*?<\/tr>/g)].map(([row]) => {
+    const cells = row.match(/<t[dh][^>]*>[^]*?<\/t[dh]>/g) ?? [];
+    const text = (at: number): string => (cells[at] ?? "").replace(/<[^>]*>/g, "");
+    const value = (at: number): number | null => {
+      const given = /data-value="([^"]*)"/.exec(cells[at] ?? "")?.[1];
+      // The visible number is the same.
+      const seen = text(at).replace("\u{2212}", "-");
+      if (given === undefined) expect(seen).toBe("n/a");
+      else expect(Number(seen)).toBe(Number(given));
+      return given === undefined ? null : Number(given);
+    };
+    return {
+      id: /<code>([^<]*)</.exec(row)?.[1],
+      name: /<bdi>([^<]*)</.exec(row)?.[1],
+      segment: text(1),
+      spot_usd: value(2),
+      chg_24h_pct: value(3),
+      chg_30d_pct: value(4),
+      chg_yoy_pct: value(5),
+      basis: text(6),
+      as_of: text(7),
+    };
+  });
   expect(rows).toHaveLength(5);
   const records = [...board.memory, ...board.semiconductor];
   expect(rows).toEqual(
@@ -107,7 +105,7 @@ test("its numbers equal those of the board, the index and the manifest", async (
   );
   const { counts } = manifest;
   expect(figures).toEqual({
-    "Composite index": Number(index.level.toFixed(2)),
+    "Composite, points": Number(indices[0].series_close.toFixed(2)),
     Contracts: counts.contracts,
     Memory: counts.memory,
     Semiconductor: counts.semiconductor,
@@ -118,8 +116,6 @@ test("its numbers equal those of the board, the index and the manifest", async (
     Delisted: counts.delisted,
     "No level so far": counts.without_level,
   });
-  expect(index.level).not.toBe(100);
-  const { indices } = await headJson(store, "pro/indices.json");
   expect(indices.map(({ id }: { id: string }) => id)).toContain("composite");
   const shown = [...report.matchAll(/<tr data-id="[^]*?<\/tr>/g)].map(([row]) => ({
     id: /data-id="([^"]*)"/.exec(row)?.[1],
@@ -127,17 +123,13 @@ test("its numbers equal those of the board, the index and the manifest", async (
   }));
   const listed = indices.map((index: Record<string, number | null>) => ({
     id: index["id"],
-    values: ["series_close", "chg_24h_pct", "chg_30d_pct", "level", "constituents"].map(
+    values: ["series_close", "chg_24h_pct", "chg_30d_pct", "constituents"].map(
       (field) => `${index[field] ?? ""}`,
     ),
   }));
   expect(shown).toEqual(listed);
   // People see two decimals, as on the pages.
-  const [{ level, series_close }] = indices;
-  const cells = textOf(report, "indices");
-  for (const figure of [level - 100, series_close]) {
-    expect(cells).toContain(Math.abs(figure).toFixed(2));
-  }
+  expect(textOf(report, "indices")).toContain(`|${indices[0].series_close.toFixed(2)}|`);
   expect(report).toContain("<bdi>Levels by &quot;A &amp; B&quot;</bdi>");
   expect(report).toContain(board.license);
   expect(manifest.files.find(({ path }: { path: string }) => path === "report.html")).toMatchObject(

@@ -19,9 +19,9 @@ test("carried and dropped levels, contracts without a level, and breaks have the
       },
     ]),
   );
-  expect(textOf(report, "carried")).toContain("contract-0|Contract 0|1.50|2026-11-19|1.5 d|45 d|");
-  expect(textOf(report, "dropped")).toContain("contract-1|Contract 1|2.50|2026-08-13|100 d|45 d|");
-  expect(textOf(report, "dropped")).toContain("Without a level so far: contract-2.");
+  expect(textOf(report, "carried")).toContain("Contract 0 contract-0|1.50|2026-11-19|1.5 d|45 d|");
+  expect(textOf(report, "dropped")).toContain("Contract 1 contract-1|2.50|2026-08-13|100 d|45 d|");
+  expect(textOf(report, "dropped")).toContain("Without a level so far: Contract 2 contract-2.");
   expect(textOf(report, "breaks")).toMatch(
     /Breaks 2[^]*2026-11-20 00:00 UTC\|Newer\|[^]*2026-11-16 12:00 UTC\|Older\|/,
   );

@@ -6,7 +6,7 @@ import { basisOf, type BoardRecord } from "../../market/view.ts";
 import { sparkline } from "../../site/chart.js";
 import { scrolling, section, tableHtml, type TableColumn } from "../../site/html.js";
 import { changeHtml, escaped, foreign } from "../../site/text.js";
-import { usdText } from "./html.ts";
+import { contractHtml, usdText } from "./html.ts";
 
 const SPARK_DAYS = 90;
 
@@ -42,8 +42,7 @@ ${scrolling(
 }
 
 const COLUMNS: readonly TableColumn<BoardRecord>[] = [
-  { label: "Contract", field: "id", html: nameCell },
-  { label: "Name", field: "name", html: ({ contract }) => foreign(contract.name) },
+  { label: "Contract", field: "name", html: ({ contract }) => contractHtml(contract) },
   { label: "Segment", field: "segment", html: ({ contract }) => foreign(contract.segment) },
   {
     label: "Level USD",
@@ -57,11 +56,6 @@ const COLUMNS: readonly TableColumn<BoardRecord>[] = [
   { label: "Basis", field: "basis", html: basisOf },
   { label: "As of", field: "as_of", html: ({ level }) => dateText(dateOf(level)) },
 ];
-
-/** On narrow screens the name stands below the id. */
-function nameCell({ contract: { id, name } }: BoardRecord): string {
-  return `<code data-name="${escaped(name)}">${escaped(id)}</code>`;
-}
 
 function changeColumn(label: string, field: "24h" | "30d" | "yoy"): TableColumn<BoardRecord> {
   const value = ({ changePct }: BoardRecord): Decimal | null => changePct[field];

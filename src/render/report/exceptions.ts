@@ -17,7 +17,7 @@ import type { Judgement } from "../../snapshot/judgement.ts";
 import { FILES } from "../../store/paths.ts";
 import { scrolling, section, tableHtml, type TableColumn } from "../../site/html.js";
 import { escaped, foreign, grouped } from "../../site/text.js";
-import { dateHtml, daysText, idHtml, sessionHtml, usdText } from "./html.ts";
+import { contractHtml, dateHtml, daysText, sessionHtml, usdText } from "./html.ts";
 
 /** A longer list is cut and says so, so that the page stays small after a correction of years. */
 const LISTED_MAX = 300;
@@ -25,8 +25,7 @@ const LISTED_MAX = 300;
 type Dated = Pick<BoardRecord, "contract" | "level">;
 
 const LAST_LEVEL: readonly TableColumn<Dated>[] = [
-  { label: "Contract", html: ({ contract }) => idHtml(contract.id) },
-  { label: "Name", name: "wide", html: ({ contract }) => foreign(contract.name) },
+  { label: "Contract", html: ({ contract }) => contractHtml(contract) },
   { label: "Level USD", name: "n", html: ({ level }) => usdText(level.usd) },
   { label: "As of", html: ({ level }) => dateHtml(dateOf(level)) },
 ];
@@ -59,7 +58,7 @@ export function carriedSection(market: Market, view: TierView): string {
 /** The contracts over their carry limit, and those that never had a level. */
 export function droppedSection(market: Market, view: TierView): string {
   const unlisted = view.offBoard.filter(({ last }) => last === null);
-  const names = unlisted.map(({ contract }) => idHtml(contract.id)).slice(0, LISTED_MAX);
+  const names = unlisted.map(({ contract }) => contractHtml(contract)).slice(0, LISTED_MAX);
   const note =
     names.length === 0
       ? ""
@@ -84,13 +83,16 @@ export const delistedSection = (view: TierView): string =>
   );
 
 /** What the gates refused and the run let through, and the rows that it held, ignored or rounded. */
-export const judgementsSection = (judgements: readonly Judgement[]): string =>
+export const judgementsSection = (
+  judgements: readonly Judgement[],
+  { catalog }: Pick<Market, "catalog">,
+): string =>
   listSection(
     "judgements",
     "Judgements",
     [
       { label: "Gate", html: ({ gate }) => escaped(gate) },
-      { label: "Contract", html: ({ contract }) => foreign(contract ?? "") },
+      { label: "Contract", html: ({ contract }) => namedHtml(catalog, contract ?? "") },
       { label: "Measured", html: ({ measured }) => foreign(String(measured ?? "")) },
       { label: "Limit", html: ({ limit }) => foreign(String(limit ?? "")) },
     ],
@@ -104,8 +106,7 @@ export const stillSection = ({ still }: Movement, session: Session): string =>
     "still",
     "Standing still",
     [
-      { label: "Contract", html: ({ contract }) => idHtml(contract.id) },
-      { label: "Name", name: "wide", html: ({ contract }) => foreign(contract.name) },
+      { label: "Contract", html: ({ contract }) => contractHtml(contract) },
       { label: "Since", html: ({ since }) => sessionHtml(since) },
       { label: "Sessions", name: "n", html: ({ since }) => String(session - since) },
     ],
@@ -122,10 +123,9 @@ export function breaksSection(market: Market, view: TierView): string {
     .filter(({ session }) => session <= view.session)
     .sort((a, b) => b.session - a.session);
   const columns: TableColumn<(typeof breaks)[number]>[] = [
-    { label: "Contract", html: ({ id }) => idHtml(id) },
-    { label: "Name", name: "wide", html: ({ name }) => foreign(name) },
+    { label: "Contract", html: contractHtml },
     { label: "From", html: ({ session }) => sessionHtml(session) },
-    { label: "Reason", html: ({ reason }) => foreign(reason) },
+    { label: "Reason", name: "long", html: ({ reason }) => foreign(reason) },
   ];
   return listSection("breaks", "Breaks", columns, breaks, { all: "each contract's file" });
 }
@@ -135,11 +135,15 @@ export function breaksSection(market: Market, view: TierView): string {
  * with it. The mark depends on the session, not on the revision: a repeated publish must make the same
  * page, though its revision would be another.
  */
-export function correctionsSection(corrections: readonly Correction[], session: Session): string {
+export function correctionsSection(
+  corrections: readonly Correction[],
+  session: Session,
+  { catalog }: Pick<Market, "catalog">,
+): string {
   const own = `${sessionKey(session)}/`;
   const isOwn = ({ correctedIn }: Correction): boolean => correctedIn.startsWith(own);
   const columns: TableColumn<Correction>[] = [
-    { label: "Contract", html: ({ contract }) => idHtml(contract) },
+    { label: "Contract", html: ({ contract }) => namedHtml(catalog, contract) },
     { label: "Session", html: (item) => sessionHtml(item.session) },
     {
       label: "Old USD",
@@ -151,7 +155,7 @@ export function correctionsSection(corrections: readonly Correction[], session: 
       name: "n",
       html: ({ newUsd }) => (newUsd === null ? "withdrawn" : grouped(newUsd)),
     },
-    { label: "Reason", html: ({ reason }) => foreign(reason) },
+    { label: "Reason", name: "long", html: ({ reason }) => foreign(reason) },
     {
       label: "Corrected in",
       html: (item) =>
@@ -165,6 +169,12 @@ export function correctionsSection(corrections: readonly Correction[], session: 
     all: FILES.corrections,
     note,
   });
+}
+
+/** The contract of an id; an id that the catalog does not have stands alone. */
+function namedHtml(catalog: Market["catalog"], id: string): string {
+  const contract = catalog.find((known) => known.id === id);
+  return contract === undefined ? foreign(id) : contractHtml(contract);
 }
 
 /** `all` tells the reader where the whole list is, if it is too long for the page. */

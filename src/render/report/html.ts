@@ -7,9 +7,18 @@ import {
   type Day,
   type Session,
 } from "../../market/session.ts";
-import { escaped, grouped, instantHtml } from "../../site/text.js";
+import { escaped, foreign, grouped, instantHtml } from "../../site/text.js";
 
 export const idHtml = (id: string): string => `<code>${escaped(id)}</code>`;
+
+/** A contract's name, with its id, by which commands and files know it. */
+export const contractHtml = ({
+  id,
+  name,
+}: {
+  readonly id: string;
+  readonly name: string;
+}): string => `${foreign(name)} <small>${idHtml(id)}</small>`;
 
 /** A level as published, with at least two decimals, so that a column lines up. */
 export const usdText = (usd: Micros): string => grouped(formatMicros(usd));

@@ -10,6 +10,7 @@ import { listedIndex, type PricedIndex } from "../index-files.ts";
 import { chartHtml } from "../../site/chart.js";
 import { scrolling, section, tableHtml, type TableColumn } from "../../site/html.js";
 import { indicesTable } from "../../site/indices-table.js";
+import { findingOf } from "../../site/contributions.js";
 import { layout } from "../../site/layout.js";
 import { changeHtml, foreign, withDecimals } from "../../site/text.js";
 import { dateHtml, idHtml, sessionHtml, usdText } from "./html.ts";
@@ -21,12 +22,11 @@ export const indicesSection = (market: Market, indices: readonly PricedIndex[]):
   section(
     "indices",
     "Indices",
-    "<p>The level is against one calendar year before. The series is continuous: " +
-      `${INDEX_BASE_LEVEL} on its first day, then moved from one 12:00 UTC to the next by the geometric ` +
+    `<p>A series is ${INDEX_BASE_LEVEL} on its first day, then moved from one 12:00 UTC to the next by the geometric ` +
       "mean of price relatives. Published closes stay.</p>\n" +
       scrolling("Indices", indicesTable(withDecimals(jsonText(indices.map(listedIndex))), false)) +
       seriesNotes(market, indices) +
-      seriesChart(indices[0] as PricedIndex),
+      seriesChart(seriesPoints(indices[0] as PricedIndex)),
   );
 
 /** What the run did to the series. */
@@ -68,15 +68,18 @@ const RETURNED: readonly TableColumn<ReturnedContract>[] = [
   { label: "Change %", name: "n", html: ({ changePct }) => changeHtml(changePct) },
 ];
 
-/** Empty if there are no two days. */
-function seriesChart({ view, series }: PricedIndex): string {
-  const points = chainedCloses(view, series).map(({ date, close }) => ({
+/** The closes of a series as a chart draws them. */
+export const seriesPoints = ({ view, series }: PricedIndex) =>
+  chainedCloses(view, series).map(({ date, close }) => ({
     date: dateText(date),
     close: Number(close),
     text: close,
   }));
+
+/** Empty if there are no two days. */
+function seriesChart(points: ReturnType<typeof seriesPoints>): string {
   if (points.length < 2) return "";
   const unit = `Points, ${INDEX_BASE_LEVEL} on the first day`;
-  const options = { title: "Series of the composite", unit, base: INDEX_BASE_LEVEL, decimals: 2 };
-  return `\n${chartHtml(layout(points, options))}`;
+  const title = findingOf("Composite", points);
+  return `\n${chartHtml(layout(points, { title, unit, base: INDEX_BASE_LEVEL, decimals: 2 }))}`;
 }

@@ -5,7 +5,7 @@ import type { BoardRecord } from "../../market/view.ts";
 import { byLargestChange } from "../../market/change.ts";
 import { changeHtml, foreign } from "../../site/text.js";
 import { scrolling, section, tableHtml, type TableColumn } from "../../site/html.js";
-import { idHtml, usdText } from "./html.ts";
+import { contractHtml, usdText } from "./html.ts";
 
 const MOVES_SHOWN = 8;
 
@@ -32,7 +32,7 @@ function movesOver(
 }
 
 const COLUMNS: readonly TableColumn<{ item: BoardRecord; change: Decimal }>[] = [
-  { label: "Contract", html: ({ item }) => idHtml(item.contract.id) },
+  { label: "Contract", html: ({ item }) => contractHtml(item.contract) },
   { label: "Segment", name: "wide", html: ({ item }) => foreign(item.contract.segment) },
   { label: "Level USD", name: "n", html: ({ item }) => usdText(item.level.usd) },
   { label: "Change %", name: "n", html: ({ change }) => changeHtml(change) },

@@ -7,9 +7,7 @@
  */
 import { createHash } from "node:crypto";
 import type { Correction } from "../../ledger/corrections.ts";
-import type { Composite } from "../../market/composite.ts";
 import { movementOf, stillSessionsOf, type Movement } from "../../market/coverage.ts";
-import type { Decimal } from "../../market/decimal.ts";
 import { sessionKey, type Session } from "../../market/session.ts";
 import { FULLEST } from "../../market/tier.ts";
 import type { Judgement } from "../../snapshot/judgement.ts";
@@ -26,9 +24,10 @@ import {
   judgementsSection,
   stillSection,
 } from "./exceptions.ts";
-import { changeHtml, escaped, foreign, roundedText } from "../../site/text.js";
+import { changeOfLine, placesHtml } from "../../site/contributions.js";
+import { changeHtml, escaped, foreign } from "../../site/text.js";
 import { sessionHtml } from "./html.ts";
-import { indicesSection } from "./index.ts";
+import { indicesSection, seriesPoints } from "./index.ts";
 import { movesSection } from "./moves.ts";
 import { REPORT_SCRIPT, REPORT_STYLE } from "./style.ts";
 
@@ -79,17 +78,17 @@ export function renderReport(input: ReportInput, indices: readonly IndexWithSeri
 ${NAVIGATION}
 </header>
 <main>
-${figures(view, composite.result, movement)}
+${figures(view, composite, movement)}
 ${indicesSection(market, priced)}
 ${movesSection(records)}
 ${boardSection(records, head)}
-${judgementsSection(judgements)}
+${judgementsSection(judgements, market)}
 ${stillSection(movement, head)}
 ${carriedSection(market, view)}
 ${droppedSection(market, view)}
 ${delistedSection(view)}
 ${breaksSection(market, view)}
-${correctionsSection(corrections, head)}
+${correctionsSection(corrections, head, market)}
 </main>
 <footer>Made by ${escaped(program.name)} ${escaped(program.version)}. Beside this page: ${BESIDE.map(
     (path) => `<a href="${path}">${path}</a>`,
@@ -134,13 +133,16 @@ const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   `script-src ${digest(REPORT_SCRIPT)}`,
   `style-src ${digest(REPORT_STYLE)}`,
+  "font-src data:",
   "img-src data:",
   "base-uri 'none'",
   "form-action 'none'",
 ].join("; ");
 
 /** The numbers at the top of the page. They are the manifest's counts. */
-function figures(view: TierView, index: Composite, { unchanged }: Movement): string {
+function figures(view: TierView, composite: PricedIndex, { unchanged }: Movement): string {
+  const points = seriesPoints(composite);
+  const change = changeOfLine(points);
   const counts = countsOf(view);
   const shown: readonly [string, number][] = [
     ["Contracts", counts.contracts],
@@ -154,11 +156,8 @@ function figures(view: TierView, index: Composite, { unchanged }: Movement): str
     ["No level so far", counts.withoutLevel],
   ];
   return `<dl class="figures">
-<div class="headline"><dt>Composite index</dt><dd>${index.level === null ? "n/a" : roundedText(index.level, 2)}</dd>
-<dd class="sub">24 h ${percentHtml(index.chg24hPct)}, 30 d ${percentHtml(index.chg30dPct)}</dd></div>
+<div class="headline"><dt>Composite, points</dt><dd>${placesHtml(points.at(-1)?.text ?? null)}</dd>
+<dd class="sub">${change === null ? "" : `${changeHtml(change)} % since ${escaped(points[0]?.date ?? "")}`}</dd></div>
 ${shown.map(([name, count]) => `<div><dt>${name}</dt><dd>${count}</dd></div>`).join("\n")}
 </dl>`;
 }
-
-const percentHtml = (change: Decimal | null): string =>
-  change === null ? "n/a" : `${changeHtml(change)} %`;
