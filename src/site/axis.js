@@ -2,8 +2,6 @@
 import { decimalOf } from "./decimal.js";
 
 const DAY_MS = 86_400_000;
-/** About as many spaces are between the levels of an axis. */
-const LEVEL_SPACES = 4;
 /** Months between labels, each a part of the next, so that a narrow axis has some of the wide one's. */
 const MONTH_STEPS = [1, 3, 6, 12, 24, 120, 240, 1200];
 const MOST_LABELS = 13;
@@ -44,13 +42,14 @@ export const dayText = (date) => dateWords(date).replace(/([A-Z]..)[a-z]+/, "$1"
  *
  * @param {number} low
  * @param {number} high at least `low`
+ * @param {number} [spaces] about as many are between the levels
  * @returns {{ text: string, level: number }[]}
  */
-export function levelTicks(low, high) {
+export function levelTicks(low, high, spaces = 4) {
   const margin = low < high ? 0 : Math.abs(low) / 10 || 1;
   const from = low - margin;
   const to = high + margin;
-  const rough = (to - from) / LEVEL_SPACES;
+  const rough = (to - from) / spaces;
   let exponent = Math.floor(Math.log10(rough));
   const excess = rough / 10 ** exponent;
   let step = 1;

@@ -24,7 +24,7 @@ text.break { fill: #7c4a00; }
 .curve, .past, .gap { fill: none; stroke: #0b4f8a; stroke-width: 1.5; stroke-linejoin: round; stroke-linecap: round; }
 .past { stroke: #595e66; opacity: 0.6; }
 .gap { stroke-dasharray: 1 4; }
-.band { fill: #e7eef5; }
+.band { fill: #0b4f8a; fill-opacity: 0.18; stroke: #0b4f8a; stroke-opacity: 0.4; }
 .dot, circle.end, circle.extreme { fill: #0b4f8a; }
 text.extreme, text.break { paint-order: stroke; stroke: #ffffff; stroke-width: 4px; }
 text.end { font-weight: 600; fill: #16191d; }

@@ -1,54 +1,105 @@
 /** The page of a contract in the browser: the caller's own tier, with the chart of the closes. */
-import { ask, askJson } from "./api.js";
+import { ask, askJson, storedKey } from "./api.js";
 import { showChart } from "./chart-panel.js";
+import { findingOf } from "./contributions.js";
 import { equipCode } from "./copy.js";
 import { closesOf } from "./history.js";
 import { withKey } from "./key.js";
-import { escaped } from "./text.js";
+import { comparablePoints } from "./layout.js";
 import { closesTable, detailsHtml, levelHtml, othersHtml } from "./record.js";
+
+/** @typedef {import("./api.js").Problem} Problem */
 
 const byId = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const id = location.pathname.slice(location.pathname.lastIndexOf("/") + 1);
-const others = byId("others");
+const trouble = byId("trouble");
 
 equipCode();
 
-await withKey(async ({ tier, offer }) => {
-  const [{ body, problem }, history, board] = await Promise.all([
+let isAsked = false;
+await withKey(show);
+// The service did not even say whose key it is.
+if (!isAsked && storedKey() !== null) tellFailure(() => location.reload());
+
+/** @param {import("./key.js").Caller} caller */
+async function show(caller) {
+  isAsked = true;
+  const [record, history, board] = await Promise.all([
     askJson(`prices/${id}`),
-    ask(`history.csv?ids=${id}`),
-    askJson(`prices?segment=${others.dataset["segment"]}`),
+    askHistory(),
+    askJson("prices"),
   ]);
-  if (problem !== null) {
-    const shown = problem.status === 404 ? "" : " The page shows what everybody sees.";
-    const message = `<p class="error" role="alert">${escaped(problem.detail)}${shown}</p>`;
-    return byId("level").insertAdjacentHTML("beforebegin", message);
+  const problem = record.problem ?? history.problem;
+  const isAway = problem !== null && (problem.status === 0 || problem.status >= 500);
+  trouble.replaceChildren();
+  if (problem !== null) for (const place of document.querySelectorAll(".waiting")) place.remove();
+  if (isAway) tellFailure(() => show(caller));
+  else if (problem !== null) trouble.append(problem.detail);
+  if (record.problem === null) showRecord(record.body, caller);
+  if (board.problem === null) {
+    const { memory, semiconductor } = board.body;
+    const rows = [...memory, ...semiconductor];
+    const own = rows.find((row) => row.id === id) ?? record.body;
+    if (own !== null) byId("others").innerHTML = othersHtml(rows, id, own.segment);
   }
+  if (record.problem === null && history.problem === null) {
+    showHistory(record.body, history.csv, caller);
+  }
+}
+
+/** The contract's closes as CSV. An answer may break off. */
+async function askHistory() {
+  const { response, problem } = await ask(`history.csv?ids=${id}`);
+  if (response === null) return { csv: "", problem };
+  const csv = await response.text().catch(() => null);
+  if (csv !== null) return { csv, problem: null };
+  return { csv: "", problem: { status: 0, detail: "The answer broke off." } };
+}
+
+/**
+ * Says that the figures could not be loaded. What the page shows stays.
+ *
+ * @param {() => unknown} again
+ */
+function tellFailure(again) {
+  const retry = document.createElement("button");
+  retry.type = "button";
+  retry.textContent = "Retry";
+  retry.addEventListener("click", again);
+  trouble.replaceChildren("Could not load. ", retry);
+}
+
+/**
+ * @param {import("./record.js").ContractBody} body
+ * @param {import("./key.js").Caller} caller
+ */
+function showRecord(body, { offer }) {
   byId("level").innerHTML = levelHtml(body, offer);
   byId("details").innerHTML = detailsHtml(body);
   byId("attribution").textContent = body.attribution;
-  if (board.problem === null) {
-    const { memory, semiconductor } = board.body;
-    others.innerHTML = othersHtml([...memory, ...semiconductor], id);
-  }
-  // An answer may break off.
-  const csv = (await history.response?.text().catch(() => null)) ?? "";
+}
+
+/**
+ * @param {import("./record.js").ContractBody} body
+ * @param {string} csv
+ * @param {import("./key.js").Caller} caller
+ */
+function showHistory(body, csv, { tier, offer }) {
   const points = closesOf(csv, body.corrections);
   const last = points.at(-1);
-  const place = /** @type {HTMLElement} */ (document.querySelector("#history .locked"));
   if (last === undefined) {
-    place.textContent = history.problem?.detail ?? "Your tier's history has no close of it.";
+    byId("chart").textContent = "Your tier's history has no close of it.";
     return;
   }
-  place.className = place.innerHTML = "";
   byId("newest").innerHTML = closesTable(points);
-  showChart(place, {
+  showChart(byId("chart"), {
     points,
-    titleOf: () => `${body.name}: daily closes`,
+    titleOf: (drawn) => findingOf(body.name, comparablePoints(drawn)),
     unit: body.unit,
     to: body.basis === "discontinued" ? last.date : body.session_utc.slice(0, 10),
     depthDays: offer.depthDays,
     decimals: Infinity,
+    heightPx: matchMedia("(min-width: 720px)").matches ? 380 : 300,
     fileName: `chipboard-${body.session_utc.slice(0, 13)}Z-${tier}-${body.id}`,
     csv,
     notes: [
@@ -56,4 +107,4 @@ await withKey(async ({ tier, offer }) => {
       body.attribution,
     ],
   });
-});
+}

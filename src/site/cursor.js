@@ -6,6 +6,9 @@ import { changeHtml, foreign } from "./text.js";
 /** @typedef {import("./layout.js").Layout} Layout */
 /** @typedef {import("./layout.js").Place} Place */
 
+/** Between the line and the text. */
+const APART_PX = 12;
+
 /**
  * Adds a vertical line that pointer, finger and arrow keys move from point to point, with a text beside
  * it. It begins at the last point.
@@ -38,10 +41,13 @@ export function addCursor(box, drawn) {
       `<svg height="${heightPx}"><line x1="${x}%" x2="${x}%" y1="${topPx}" y2="${bottomPx}"/>` +
       `<circle cx="${x}%" cy="${y}" r="4"/></svg>` +
       `<div class="tip" aria-hidden="true">${tipHtml(point, points[at - 1], drawn)}</div>`;
-    // On the side with more room.
     const tip = /** @type {HTMLElement} */ (mark.lastElementChild);
-    if (x < 50) tip.style.left = `calc(${x}% + 12px)`;
-    else tip.style.right = `calc(${100 - x}% + 12px)`;
+    // Below the words of breaks; on the side with more room, but never beyond the chart.
+    tip.style.top = `${drawn.breaks.length === 0 ? 4 : topPx}px`;
+    const middle = (x / 100) * cursor.clientWidth;
+    const wanted = x < 50 ? middle + APART_PX : middle - APART_PX - tip.offsetWidth;
+    const most = cursor.clientWidth + endPx - tip.offsetWidth;
+    tip.style.left = `${Math.max(-gutterPx, Math.min(wanted, most))}px`;
   }
 
   /** @param {PointerEvent} event */
@@ -53,6 +59,8 @@ export function addCursor(box, drawn) {
   }
 
   slider.addEventListener("input", show);
+  // The box may have another width since.
+  slider.addEventListener("focus", show);
   cursor.addEventListener("pointermove", follow);
   cursor.addEventListener("pointerdown", (event) => {
     follow(event);
@@ -63,7 +71,7 @@ export function addCursor(box, drawn) {
 }
 
 /**
- * What stands beside the cursor: date, close, change against the close before, and what the close is.
+ * What stands beside the cursor: date, close, change against the close before, and a break or a correction.
  *
  * @param {Place} point
  * @param {Place | undefined} before
@@ -73,11 +81,14 @@ function tipHtml(point, before, { unit, decimals }) {
   const change = Number(((point.close / (before?.close ?? point.close) - 1) * 100).toFixed(2));
   const reason = point.breakReason ? `: ${foreign(point.breakReason)}` : "";
   const isCompared = before !== undefined && !point.isBreak;
+  const marks = [
+    point.isBreak && `First close after a break${reason}`,
+    point.isCorrected && "Corrected",
+  ].filter(Boolean);
   return (
     `<time datetime="${point.date}">${dateWords(point.date)}</time>` +
     `<span><b>${closeText(point, decimals)}</b> ${foreign(unit)}</span>` +
     (isCompared ? `<span>${changeHtml(change)} % since ${dateWords(before.date)}</span>` : "") +
-    `<span>${point.isBreak ? `First close after a break${reason}` : "New close"}` +
-    `${point.isCorrected ? ", corrected" : ""}</span>`
+    marks.map((text) => `<span>${text}</span>`).join("")
   );
 }

@@ -23,10 +23,14 @@ export function rangesWithin(points, to, depthDays) {
   return [...within, "all"];
 }
 
+/** A close of so many days ago counts for a day without one: a weekend. */
+const NEAR_DAYS = 3;
+
 /**
- * The first day of a range that ends with a day: so many days, or from the day after the same one of an
- * earlier month (29 February: after the 28th). The year to date begins with the last close of the year
- * before, or on 1 January if there is none.
+ * The first day of a range that ends with a day: so many days before, or the same day of an earlier month (29
+ * February: the 28th), so that the line has the change that tables call by the same name. It begins with the last
+ * close near that day, if there is one. The year to date begins with the last close of the year before, or on 1
+ * January if there is none.
  *
  * @param {string} range
  * @param {string} to `YYYY-MM-DD`
@@ -37,12 +41,19 @@ export function startOf(range, to, points = []) {
   const count = Number.parseInt(range, 10);
   if (range === "all") return points[0]?.date ?? to;
   if (range === "ytd") return points.findLast(({ date }) => date < newYear)?.date ?? newYear;
-  if (range.endsWith("d")) return dateText(dayOf(to) - count + 1);
+  const day = range.endsWith("d")
+    ? dayOf(to) - count
+    : monthsBefore(to, range.endsWith("y") ? count * 12 : count);
+  const near = points.findLast(({ date }) => dayOf(date) <= day && dayOf(date) >= day - NEAR_DAYS);
+  return near?.date ?? dateText(day);
+}
+
+/** @param {string} to @param {number} months @returns {number} a day since 1970 */
+function monthsBefore(to, months) {
   const [year = 0, month = 0, day = 0] = to.split("-").map(Number);
-  const months = range.endsWith("y") ? count * 12 : count;
   const lastOfMonth = new Date(Date.UTC(year, month - months, 0));
-  lastOfMonth.setUTCDate(Math.min(day, lastOfMonth.getUTCDate()) + 1);
-  return lastOfMonth.toISOString().slice(0, 10);
+  lastOfMonth.setUTCDate(Math.min(day, lastOfMonth.getUTCDate()));
+  return dayOf(lastOfMonth.toISOString().slice(0, 10));
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Where everything of a chart stands: axes, points, what is marked and in which words. Pure. */
-import { dateTicks, dateWords, dayOf, dayText, levelTicks } from "./axis.js";
+import { dateTicks, dayOf, dayText, levelTicks } from "./axis.js";
 import { grouped, roundedText } from "./text.js";
 
 /**
@@ -30,8 +30,10 @@ import { grouped, roundedText } from "./text.js";
  * The options, and where a chart stands: `x` in percent of the plot's width, `y` in pixels. Of a point,
  * `isGap` says that the close before was carried until it, `isStart` that a line begins there, `isPast`
  * that a later break makes it incomparable with the last close, and `range` has the `y` of both prices.
- * `breaks` are those with a reason; `end` is the last level, carried up to the edge or not; `begins` is
- * the level at which the axis begins (null: 0); `columns` are about the pixels of the plot's width.
+ * `breaks` are those with a reason; `extremes` are the highest and the lowest close after the last of them,
+ * and stand in words on the plot only if nothing is drawn before it; `end` is the last level, carried up to the
+ * edge or not; `begins` is the level at which the axis begins (null: 0); `columns` are about the pixels of the
+ * plot's width.
  *
  * @typedef {ReturnType<typeof layout>} Layout
  *
@@ -41,6 +43,10 @@ import { grouped, roundedText } from "./text.js";
 const HEIGHT_PX = 300;
 /** The width of a file, and of a report. */
 const WIDTH_PX = 960;
+/** The plot on a sheet of paper, on which a chart drawn for a wide screen may be printed. */
+const PAPER_PX = 560;
+/** Charts from this height on have more levels. */
+const TALL_PX = 360;
 /** Above the plot, for the words at the highest close; and for each break. */
 const HEAD_PX = 24;
 const BREAK_PX = 18;
@@ -74,7 +80,8 @@ export function layout(points, options) {
   const least = Math.min(...shown, base ?? Infinity);
   const most = Math.max(...shown, base ?? -Infinity);
   const margin = (most - least) * LOW_SHARE;
-  const levels = levelTicks(least < 0 ? least - margin : Math.max(0, least - margin), most);
+  const bottom = least < 0 ? least - margin : Math.max(0, least - margin);
+  const levels = levelTicks(bottom, most, heightPx < TALL_PX ? 4 : 6);
   const low = levels[0]?.level ?? 0;
   const high = levels.at(-1)?.level ?? 1;
   const marked = points.filter(({ breakReason }) => breakReason);
@@ -90,9 +97,8 @@ export function layout(points, options) {
   const end = { text: closeText(last, decimals), x: x(lastDay), y: y(last.close) };
   const endPx = widest([end], DIGIT_PX + 1.5) + GAP_PX;
   const columns = Math.max(1, Math.round(widthPx - gutterPx - endPx));
-  // The first point that compares with the last one.
-  const comparable = points.findLastIndex(({ breakReason }, at) => at === 0 || breakReason);
-  const rest = points.slice(comparable);
+  const rest = comparablePoints(points);
+  const comparable = points.length - rest.length;
   const places = points.map((point, at) => {
     const { date, close, low, high, isBreak = false } = point;
     const gap = isBreak ? 0 : dayOf(date) - dayOf(points[at - 1]?.date ?? date);
@@ -114,14 +120,18 @@ export function layout(points, options) {
     dates: dateTicks(left, right).map(({ day, ...tick }) => ({ ...tick, x: x(day) })),
     breaks: marked.map(({ date, breakReason }, at) => {
       const row = at - (marked.length - worded);
-      const text = row < 0 ? "" : breakWords(breakReason ?? "", date, columns / 2 / LETTER_PX);
-      return { text, x: x(dayOf(date)), y: topPx - HEAD_PX - (worded - 1 - row) * BREAK_PX };
+      const place = x(dayOf(date));
+      // The words stand on the side with more room.
+      const roomPx = (Math.max(place, 100 - place) / 100) * Math.min(columns, PAPER_PX);
+      const text = row < 0 ? "" : breakWords(breakReason ?? "", date, roomPx / LETTER_PX);
+      return { text, x: place, y: topPx - HEAD_PX - (worded - 1 - row) * BREAK_PX };
     }),
     extremes: [highest(rest), lowest(rest)]
       .map((point, at) => ({
         x: x(dayOf(point.date)),
         y: y(point.close),
         isHigh: at === 0,
+        isOnPlot: comparable === 0,
         text: `${at === 0 ? "High" : "Low"} ${closeText(point, decimals)}, ${dayText(point.date)}`,
       }))
       .filter((_, at, [high, low]) => high?.y !== low?.y),
@@ -138,16 +148,32 @@ export function layout(points, options) {
 }
 
 /**
- * What a break says at the top: `5600 MT/s from 1 June 2026`, cut to about so many letters.
+ * The points that compare with the last one: those from the last break on that has a reason.
+ *
+ * @template {Point} P
+ * @param {readonly P[]} points
+ */
+export const comparablePoints = (points) =>
+  points.slice(points.findLastIndex(({ breakReason }, at) => at === 0 || breakReason));
+
+/**
+ * What a break says at the top: `From 1 Jun 2026: 5600 MT/s`, cut after a word to about so many letters; without
+ * room for a word only its date.
  *
  * @param {string} reason
  * @param {string} date
  * @param {number} most
  */
 function breakWords(reason, date, most) {
-  const when = ` from ${dateWords(date)}`;
-  const cut = [...reason].slice(0, Math.max(8, most - when.length)).join("");
-  return cut === reason ? reason + when : `${cut.trimEnd()}…${when}`;
+  const when = `From ${dayText(date)}: `;
+  const letters = [...reason.replace(/\s+/g, " ")];
+  const room = Math.max(0, Math.floor(most) - when.length);
+  if (letters.length <= room) return when + letters.join("");
+  const words = letters
+    .slice(0, room)
+    .join("")
+    .replace(/ ?\S*$/, "");
+  return words === "" ? `Break on ${dayText(date)}` : `${when}${words}…`;
 }
 
 /** A close for people. @param {Point} point @param {number} decimals */

@@ -2,7 +2,6 @@
 import { dateText, dayOf } from "./axis.js";
 import { sparkline } from "./chart.js";
 import { changeOfLine } from "./contributions.js";
-import { rounded } from "./decimal.js";
 import { tableHtml } from "./html.js";
 import { changeHtml, escaped, foreign, grouped, signedText } from "./text.js";
 
@@ -15,7 +14,7 @@ import { changeHtml, escaped, foreign, grouped, signedText } from "./text.js";
  *
  * What the page shows of an index in the body of `/indices`.
  *
- * @typedef {{ id: string, name: string, chg_24h_pct: number | null, series_date: string | null }} Index
+ * @typedef {{ id: string, name: string, series_date: string | null }} Index
  */
 
 /**
@@ -71,7 +70,7 @@ export const pointsOf = ({ closes, days_ago, breaks = [] }, to) =>
   }));
 
 /**
- * A row for each index: name, line of 90 days and its change, change of a day.
+ * A row for each index: name, line of 90 days, its change, and the change of its last day.
  *
  * @param {readonly Index[]} indices the composite first
  * @param {ReadonlyMap<string, Line>} lines by id; empty of older snapshots
@@ -101,7 +100,7 @@ export const overviewTable = (indices, lines) =>
       {
         label: "24 h %",
         name: "n",
-        html: ({ chg_24h_pct: day }) => changeHtml(rounded(day?.toString())),
+        html: (index) => changeHtml(changeOfLine(lineOf(index, lines).slice(-2))),
       },
     ],
     indices,

@@ -1,4 +1,5 @@
 /** The marks of a chart as SVG text. Colours come from the classes that chart.css names. */
+import { dayText } from "./axis.js";
 import { GAP_PX, thinned } from "./layout.js";
 import { escaped } from "./text.js";
 
@@ -46,12 +47,12 @@ export function plotSvg({ topPx, bottomPx, heightPx, points, ...drawn }) {
     const isAlone = isStart && (points[at + 1]?.isStart ?? true);
     return isAlone ? circle('class="dot" r="2.5"', x, y) : "";
   });
-  const extremes = drawn.extremes.map(
-    ({ text, x, y, isHigh }) =>
-      circle('class="extreme" r="3"', x, y) +
+  const extremes = drawn.extremes.map(({ text, x, y, isHigh, isOnPlot }) => {
+    const words =
       `<text class="extreme" x="${percent(x)}" y="${short(y + (isHigh ? -8 : 18))}" ` +
-      `text-anchor="${anchorAt(x, 30, 30)}">${text}</text>`,
-  );
+      `text-anchor="${anchorAt(x, 30, 30)}">${text}</text>`;
+    return circle('class="extreme" r="3"', x, y) + (isOnPlot ? words : "");
+  });
   return [
     ...drawn.levels.map(({ y }) => across("", y)),
     drawn.baseY === null ? "" : across(' class="base"', drawn.baseY),
@@ -149,13 +150,17 @@ export function linePath(places) {
  * @param {Layout} drawn
  * @returns {{ sample: string, words: string }[]}
  */
-export function legendOf({ points, end }) {
+export function legendOf({ points, end, extremes }) {
   const isGap = end.isCarried || points.some((place) => place.isGap);
+  const isAfterBreak = extremes.some(({ isOnPlot }) => !isOnPlot);
+  const given = points.findIndex(({ range }) => range);
+  const since = given > 0 ? `, given since ${dayText(points[given]?.date ?? "")}` : "";
   /** @type {[boolean, string, string, string][]} */
   const marks = [
     [points.some(({ isPast }) => isPast), "past", "M0 6h24", "Before a break: not comparable"],
     [isGap, "gap", "M0 6h24", "Carried: no new close for more than 3 days"],
-    [points.some(({ range }) => range), "band", "M0 1h24v10h-24z", "Lowest to highest price"],
+    [isAfterBreak, "dot", DOT, `Since the break: ${extremes.map(({ text }) => text).join("; ")}`],
+    [given >= 0, "band", "M0 1h24v10h-24z", `Lowest to highest price${since}`],
     [points.some((place) => place.isCorrected), "corrected", CIRCLE, "Corrected close"],
   ];
   return marks
@@ -163,8 +168,9 @@ export function legendOf({ points, end }) {
     .map(([, kind, path, words]) => ({ sample: `<path class="${kind}" d="${path}"/>`, words }));
 }
 
-/** An open circle. */
+/** An open circle, and a smaller one. */
 const CIRCLE = "M8 6a4 4 0 1 0 8 0a4 4 0 1 0 -8 0";
+const DOT = "M9 6a3 3 0 1 0 6 0a3 3 0 1 0 -6 0";
 
 /**
  * Keeps a label near an edge inside the chart, also of a narrow one. A date at the left may reach below

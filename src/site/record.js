@@ -1,6 +1,7 @@
 /** A contract's record as HTML, the same in Node and in the browser. */
-import { dateWords, dayOf } from "./axis.js";
+import { dateText, dateWords, dayOf } from "./axis.js";
 import { basisHtml, LOCK, placeLine } from "./board.js";
+import { rounded } from "./decimal.js";
 import { scrolling, section, tableHtml } from "./html.js";
 import {
   changeHtml,
@@ -9,6 +10,7 @@ import {
   figureHtml,
   foreign,
   foreignLink,
+  grouped,
   instantHtml,
 } from "./text.js";
 
@@ -51,7 +53,7 @@ export function levelHtml(body, { delaySessions, depthDays }) {
   });
   return `${placeLine(body, delaySessions)}
 ${discontinuedLine(body)}<dl class="figures level">
-<div><dt>Level, ${foreign(body.unit)}</dt><dd data-field="spot_usd">${figureHtml(body.spot_usd)}</dd>
+<div><dt>Level, <span data-field="unit">${foreign(body.unit)}</span></dt><dd data-field="spot_usd">${figureHtml(body.spot_usd)}</dd>
 <dd class="sub"><span data-field="basis">${basisHtml(body.basis)}</span>, as of <time data-field="as_of">${escaped(body.as_of)}</time></dd></div>
 </dl>
 <dl class="figures changes"${body.basis === "discontinued" ? " hidden" : ""}>
@@ -99,32 +101,46 @@ function discontinuedLine({ basis, as_of, delisted_on: day }) {
   return `<p class="late">Discontinued: this contract is off the board. Its last level is of <time>${escaped(as_of)}</time>; there are no changes.${delisted}</p>\n`;
 }
 
-/** The particulars that the answer gives. @param {ContractBody} body */
+/** The particulars that the answer gives, and that say something. @param {ContractBody} body */
 function facts(body) {
-  /** @type {readonly (readonly [keyof ContractBody, string, string | null | undefined | false])[]} */
+  /** @param {keyof ContractBody} field @param {string} html */
+  const value = (field, html) => `<span data-field="${field}">${html}</span>`;
+  /** @param {keyof ContractBody & ("inputs" | "age_days" | "ai_exposure_pct" | "capacity_gb")} field */
+  const count = (field) => body[field] != null && value(field, figureHtml(body[field], 0));
+  /** @param {"low_usd" | "low_52w_usd"} low @param {"high_usd" | "high_52w_usd"} high */
+  const range = (low, high) =>
+    body[low] != null &&
+    body[high] != null &&
+    `${value(low, figureHtml(body[low]))} to ${value(high, figureHtml(body[high]))}`;
+  const dayBefore = dateText(dayOf(body.session_utc.slice(0, 10)) - 1);
+  const { prev_as_of: compared } = body;
+  /** @type {readonly (readonly [string, string | null | undefined | false])[]} */
   const given = [
-    ["source", "Source", foreignLink(body.source_url, body.source)],
-    ["price_type", "Price type", body.price_type && foreign(body.price_type)],
-    ["unit", "Unit", foreign(body.unit)],
-    ["capacity_gb", "Capacity, GB", figure(body.capacity_gb, 0)],
-    ["usd_per_gb", "Per gigabyte, USD", figure(body.usd_per_gb)],
-    ["ai_exposure_pct", "AI exposure, % of demand", figure(body.ai_exposure_pct, 0)],
-    ["prev_as_of", "Compared with (24 hours)", body.prev_as_of && escaped(body.prev_as_of)],
-    ["age_days", "Age, days", figure(body.age_days, 0)],
-    ["inputs", "Inputs", figure(body.inputs, 0)],
-    ["low_usd", "Lowest input, USD", figure(body.low_usd)],
-    ["high_usd", "Highest input, USD", figure(body.high_usd)],
-    ["low_52w_usd", "Lowest of the year, all sessions, USD", figure(body.low_52w_usd)],
-    ["high_52w_usd", "Highest of the year, all sessions, USD", figure(body.high_52w_usd)],
-    ["rationale", "Rationale", body.rationale && foreign(body.rationale)],
+    ["Source", value("source", foreignLink(body.source_url, body.source))],
+    ["Price type", body.price_type && value("price_type", foreign(body.price_type))],
+    ["Capacity, GB", count("capacity_gb")],
+    [
+      "Price per GB, USD",
+      body.usd_per_gb != null && value("usd_per_gb", perGbText(body.usd_per_gb)),
+    ],
+    ["Inputs", count("inputs")],
+    ["Range of the inputs, USD", range("low_usd", "high_usd")],
+    ["52 weeks, all sessions, USD", range("low_52w_usd", "high_52w_usd")],
+    ["AI exposure, % of demand", count("ai_exposure_pct")],
+    [
+      "24 hours compare with",
+      compared && compared !== dayBefore && value("prev_as_of", escaped(compared)),
+    ],
+    ["Age of the level, days", body.age_days > 0 && count("age_days")],
+    ["Rationale", body.rationale && value("rationale", foreign(body.rationale))],
   ];
-  return given.flatMap(([field, label, value]) =>
-    value ? [`<div><dt>${label}</dt><dd data-field="${field}">${value}</dd></div>`] : [],
+  return given.flatMap(([label, html]) =>
+    html ? [`<div><dt>${label}</dt><dd>${html}</dd></div>`] : [],
   );
 }
 
-/** @param {number | null | undefined} value @param {number} [decimals] */
-const figure = (value, decimals) => (value == null ? "" : figureHtml(value, decimals));
+/** A price per gigabyte: at most three decimals, at least two. @param {number} usd */
+const perGbText = (usd) => grouped((rounded(String(usd), 3) ?? "").replace(/0$/, ""));
 
 const CLOSES_SHOWN = 30;
 
@@ -136,15 +152,19 @@ const CLOSES_SHOWN = 30;
 export function closesTable(points) {
   const shown = points.slice(-CLOSES_SHOWN).toReversed();
   const pairs = shown.map((point, at) => ({ point, before: points.at(-at - 2) }));
-  const table = scrolling("Table of closes", tableHtml(' id="closes"', CLOSES, pairs));
+  const isMarked = shown.some(({ breakReason, isCorrected }) => breakReason || isCorrected);
+  const columns = isMarked ? [...CLOSES, MARK] : CLOSES;
+  const table = scrolling("Table of closes", tableHtml(' id="closes"', columns, pairs));
   return section("last", `Last ${counted(shown.length, "close")}`, table);
 }
 
 /**
  * Of a close and the one before.
  *
- * @type {readonly import("./html.js").TableColumn<{ point: Point, before: Point | undefined }>[]}
+ * @typedef {import("./html.js").TableColumn<{ point: Point, before: Point | undefined }>} CloseColumn
  */
+
+/** @type {readonly CloseColumn[]} */
 const CLOSES = [
   { label: "Date", html: ({ point }) => `<time>${escaped(point.date)}</time>` },
   { label: "Close, USD", name: "n", html: ({ point }) => figureHtml(point.text) },
@@ -158,15 +178,17 @@ const CLOSES = [
           : Number(((point.close / before.close - 1) * 100).toFixed(2)),
       ),
   },
-  {
-    label: "Mark",
-    name: "long",
-    html: ({ point: { breakReason, isCorrected } }) =>
-      [breakReason && `break: ${foreign(breakReason)}`, isCorrected && "corrected"]
-        .filter(Boolean)
-        .join(", "),
-  },
 ];
+
+/** @type {CloseColumn} */
+const MARK = {
+  label: "Mark",
+  name: "long",
+  html: ({ point: { breakReason, isCorrected } }) =>
+    [breakReason && `break: ${foreign(breakReason)}`, isCorrected && "corrected"]
+      .filter(Boolean)
+      .join(", "),
+};
 
 const OTHERS_SHOWN = 12;
 
@@ -180,11 +202,13 @@ const OTHERS_SHOWN = 12;
 /**
  * The contracts of a segment beside one of them: the one before and the one after, and those near it.
  *
- * @param {readonly OtherRow[]} rows all of the segment, in the order of the board
+ * @param {readonly OtherRow[]} board all rows, in their order
  * @param {string} id
+ * @param {string} segment its name
  * @param {number} [most] how many are shown
  */
-export function othersHtml(rows, id, most = OTHERS_SHOWN) {
+export function othersHtml(board, id, segment, most = OTHERS_SHOWN) {
+  const rows = board.filter((row) => row.segment === segment);
   const at = rows.findIndex((row) => row.id === id);
   const others = rows.filter((row) => row.id !== id);
   if (others.length === 0) return "";
@@ -221,7 +245,7 @@ export function othersHtml(rows, id, most = OTHERS_SHOWN) {
   );
   return section(
     "near",
-    `Others in ${foreign(others[0]?.segment ?? "")}`,
+    `Others in ${foreign(segment)}`,
     `<p class="beside-it">${beside}</p>\n${scrolling("Others in the segment", table)}`,
   );
 }
@@ -236,7 +260,7 @@ function breaksHtml({ breaks, break: latest, history }) {
   return section(
     "breaks",
     "Breaks",
-    `<p class="note">Levels from a break on are not comparable with earlier ones.${history.length === 0 ? "" : " The chart mutes closes before the last one."}</p>
+    `<p class="note">${history.length === 0 ? "Prices before a break cannot be compared with later ones." : "Prices before a break are drawn grey: they cannot be compared with later ones."}</p>
 <ul>
 ${items.join("\n")}
 </ul>`,
@@ -249,7 +273,7 @@ function correctionsHtml({ corrections, history }) {
   return section(
     "corrections",
     "Corrections",
-    `<p class="note">Published levels that were changed later. <a href="../corrections">Corrections of all contracts</a>.${history.length === 0 ? "" : " The chart marks a corrected close with an open circle."}</p>
+    `<p class="note">Published levels that were changed later. <a href="../corrections">Corrections of all contracts</a>.${history.length === 0 ? "" : " An open circle marks a corrected close on the chart."}</p>
 ${scrolling("Table of corrections", tableHtml("", CORRECTIONS, corrections))}`,
   );
 }

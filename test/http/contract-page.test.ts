@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { TIER_NAMES, type TierName } from "../../src/market/tier.ts";
 import { fieldOf, RECORD_COLUMNS } from "../../src/render/columns.ts";
 import type { ContractBody } from "../../src/site/record.js";
+import { changeBetween, rounded } from "../../src/site/decimal.js";
 import { MemoryStore } from "../store/memory-store.ts";
 import { catalogOf, mustPublish, quotesOf } from "../cli/small-market.ts";
 import { formerId, idsOf, LISTED, marketClock, publishMarket } from "../pages/page-market.ts";
@@ -83,13 +84,21 @@ function valueOf(field: string, text: string): string | number | null {
   return Number(text.replaceAll(",", "").replace("−", "-").replace("+", ""));
 }
 
-/** All fields with a value, and the changes. */
-const expected = (body: ContractBody): Record<string, unknown> =>
-  Object.fromEntries(
+/** All fields with a value that says something, and the changes. */
+function expected(body: ContractBody): Record<string, unknown> {
+  const dayBefore = new Date(Date.parse(body.session_utc.slice(0, 10)) - 86_400_000);
+  const said = {
+    ...body,
+    age_days: body.age_days || null,
+    prev_as_of: body.prev_as_of === dayBefore.toISOString().slice(0, 10) ? null : body.prev_as_of,
+    usd_per_gb: body.usd_per_gb && Number(rounded(String(body.usd_per_gb), 3)),
+  };
+  return Object.fromEntries(
     [...FIGURES, ...TEXTS, "rationale"]
-      .map((field) => [field, body[field as keyof ContractBody]] as const)
+      .map((field) => [field, said[field as keyof ContractBody]] as const)
       .filter(([field, value]) => value !== null || field.startsWith("chg_")),
   );
+}
 
 /** In the free slice, and outside it. */
 const [SHOWN, WITHHELD] = [0, 1].map((slice) =>
@@ -109,14 +118,18 @@ describe("without a key", () => {
     }
   });
 
-  test("others have what the catalog says, a locked chart, and nothing of their levels", async () => {
+  test("others have what the catalog says, an offer, and nothing of their levels", async () => {
     for (const { id, name } of LISTED.filter(({ isFree }) => !isFree)) {
       const { status, text } = await proxy.get(`/contracts/${id}`);
       expect(status).toBe(200);
-      expect(text).toContain("This contract is not part of the free slice: it needs an API key.");
+      expect(text).toContain(
+        'Priced every 12 hours. <a href="../plans">Unlock price and history</a> from 9 USD a month.',
+      );
       expect(text).toContain('<meta name="robots" content="noindex" />');
       expect(text).toContain(`<h1><bdi>${name}</bdi></h1>`);
-      expect(text).toContain("The history needs a key");
+      expect(text).toContain(
+        "Five years of daily closes with Pro (19 USD a month), 90 days with Starter (9 USD).",
+      );
       const { unit, ticker, segment, source, spot_usd } = await answer(id, "pro");
       for (const part of [unit, ticker, segment, source]) expect(text).toContain(part);
       const own = text.slice(text.indexOf("<h1>"), text.indexOf('<div id="others"'));
@@ -232,7 +245,11 @@ function within(body: ContractBody, range: string): [string, number][] {
   const all = body.history.map(({ date, close_usd }): [string, number] => [date, close_usd]);
   const year = all.findLastIndex(([date]) => date < end.toISOString().slice(0, 4));
   if (range === "YTD") return all.slice(year);
-  return range === "All" ? all : all.filter(([date]) => date > after);
+  if (range === "All") return all;
+  // With the close of the day that the range counts from, or of up to three days before.
+  const near = new Date(Date.parse(after) - 3 * 86_400_000).toISOString().slice(0, 10);
+  const first = all.findLast(([date]) => date <= after && date >= near)?.[0] ?? after;
+  return all.filter(([date]) => date >= first);
 }
 
 /** The date and the figure under the cursor. */
@@ -283,6 +300,14 @@ describe("the chart", () => {
           expect(kept).toBe(range.toLowerCase().replace(" ", ""));
           const closes = within(body, range);
           expect(await readAll(page)).toEqual(closes);
+          const [[first, before], after] = [closes[0], closes.at(-1)?.[1]] as [
+            [string, number],
+            number,
+          ];
+          const change = changeBetween(String(before), String(after));
+          expect(
+            (await page.textContent(".chart-title"))?.replace("+", "").replace("\u{2212}", "-"),
+          ).toBe(`${body.name}: ${change} % since ${first}`);
           const slider = page.getByRole("slider");
           expect(await slider.getAttribute("max")).toBe(String(closes.length - 1));
           const day = new Date(closes[0]?.[0] as string);
@@ -332,7 +357,7 @@ describe("the chart", () => {
       expect(await read(page)).toEqual(closes[4]);
       const change = ((close / (closes[3]?.[1] as number) - 1) * 100).toFixed(2);
       expect(await tip.innerText()).toContain(change.replace("-", "\u{2212}"));
-      expect(await tip.innerText()).toContain("New close");
+      expect((await tip.innerText()).split("\n")).toHaveLength(3);
     }),
   );
 
@@ -377,6 +402,27 @@ describe("the chart", () => {
     await visit("keyed-plain-20", "pro", look, proxy, phone);
   });
 
+  inChromium("its text stays on a narrow screen wherever the cursor is", () =>
+    visit(
+      "free-broken",
+      "pro",
+      async (page) => {
+        await page.getByRole("slider").focus();
+        const count = Number(await page.getByRole("slider").getAttribute("max"));
+        for (let at = count; at >= 0; at -= 5) {
+          const box = await page.locator(".tip").boundingBox();
+          expect(box?.x).toBeGreaterThanOrEqual(0);
+          expect((box?.x ?? 0) + (box?.width ?? 1e9)).toBeLessThanOrEqual(390);
+          const words = await page.locator("text.break").boundingBox();
+          expect(box?.y).toBeGreaterThan((words?.y ?? 0) + (words?.height ?? 1e9) - 8);
+          for (let step = 0; step < 5; step += 1) await page.keyboard.press("ArrowLeft");
+        }
+      },
+      proxy,
+      { viewport: { width: 390, height: 844 } },
+    ),
+  );
+
   inChromium("is not drawn across a break, says it in words and lists it", () =>
     visit("free-broken", "pro", async (page) => {
       const body = await answer("free-broken", "pro");
@@ -385,13 +431,13 @@ describe("the chart", () => {
       expect(await page.locator(".chart .past").count()).toBe(1);
       const words = await page.locator(".chart text.break").allTextContents();
       expect(words).toHaveLength(1);
-      expect(words[0]).toMatch(/^Sold by the tray from now on .* from \d+ \w+ 2026$/);
+      expect(words[0]).toMatch(/^From \d+ \w+ 2026: Sold by the tray from now on /);
       const label = await page.locator(".chart").getAttribute("aria-label");
       expect(label).toContain(`Breaks: ${date} (${reason}).`);
       expect(await page.locator("#breaks li").allInnerTexts()).toEqual([
         `${date} 12:00 UTC: ${reason}`,
       ]);
-      expect(await page.locator("#closes").innerText()).toContain("Mark");
+      expect(await page.locator("#closes").innerText()).not.toContain("Mark");
       await page.getByRole("slider").focus();
       while ((await read(page))[0] !== date) await page.keyboard.press("ArrowLeft");
       expect(await page.locator(".tip").innerText()).toContain(
@@ -405,6 +451,7 @@ describe("the chart", () => {
       const body = await answer("keyed-corrected", "starter");
       const [item] = body.corrections as [ContractBody["corrections"][0]];
       expect(await page.locator(".chart circle.corrected").count()).toBe(1);
+      expect(await page.locator("#closes").innerText()).toContain("Mark");
       const date = item.session_utc.slice(0, 10);
       const cells = await page.locator("#corrections tbody tr > *").allInnerTexts();
       expect(cells).toEqual([
@@ -417,7 +464,7 @@ describe("the chart", () => {
       await page.getByRole("slider").focus();
       while ((await read(page))[0] !== date) await page.keyboard.press("ArrowLeft");
       expect(await read(page)).toEqual([date, item.new_usd]);
-      expect(await page.locator(".tip").innerText()).toContain("corrected");
+      expect(await page.locator(".tip").innerText()).toContain("Corrected");
     }),
   );
 });
@@ -496,7 +543,7 @@ describe("files", () => {
       await alone.goto(`data:image/svg+xml;base64,${Buffer.from(text).toString("base64")}`);
       expect(watch.requests.slice(before)).toEqual([]);
       const shown = await alone.$$eval("text", (all) => all.map(({ textContent }) => textContent));
-      expect(shown[0]).toBe(`${body.name}: daily closes`);
+      expect(shown[0]).toBe(await page.textContent(".chart-title"));
       expect(shown.slice(-2)).toEqual([
         `${body.ticker}, ${body.id}. Session 2026-11-21 00:00 UTC, chipboard.`,
         body.attribution,
@@ -549,11 +596,53 @@ inChromium(
   },
 );
 
+describe("while the service is away", () => {
+  const away = "**/api/public/v1/{prices,history.csv}**";
+
+  inChromium("a caller with a key reads that, and can ask again", async () => {
+    const { context } = await watchedContext(browser as Browser);
+    try {
+      const page = await context.newPage();
+      await keepKey(page, proxy.pro);
+      await page.route(away, (route) => route.abort());
+      await open(page, `${proxy.url}/contracts/keyed-plain-20`);
+      const main = await page.locator("main").innerText();
+      expect(main).toContain("Could not load. Retry");
+      expect(main).not.toMatch(/Unlock|with Pro|Loading/);
+      await page.unroute(away);
+      await page.getByRole("button", { name: "Retry" }).click();
+      await page.locator(".charted").waitFor();
+      const body = await answer("keyed-plain-20", "pro");
+      expect((await fieldsOf(page))["spot_usd"]).toBe(body.spot_usd);
+      expect(await page.locator("main").innerText()).not.toContain("Could not load");
+    } finally {
+      await context.close();
+    }
+  });
+
+  inChromium("also if nobody says whose key it is; what everybody sees stays", async () => {
+    const { context } = await watchedContext(browser as Browser);
+    try {
+      const page = await context.newPage();
+      await keepKey(page, proxy.pro);
+      await page.route("**/api/public/v1/**", (route) => route.fulfill({ status: 503, body: "" }));
+      await open(page, `${proxy.url}/contracts/free-corrected`);
+      const { spot_usd } = await answer("free-corrected", "free");
+      expect((await fieldsOf(page))["spot_usd"]).toBe(spot_usd);
+      const main = await page.locator("main").innerText();
+      expect(main).toContain("Could not load. Retry");
+      expect(main).not.toContain("with Pro");
+    } finally {
+      await context.close();
+    }
+  });
+});
+
 inChromium("with a key, a contract without a level says so", async () => {
   const other = await startTestProxy();
   try {
     const { text } = await other.get(`/contracts/${NEVER}`);
-    expect(text).toContain("it needs an API key");
+    expect(text).toContain("Unlock price and history");
     const { context } = await watchedContext(browser as Browser);
     const page = await context.newPage();
     await keepKey(page, other.pro);
@@ -576,7 +665,7 @@ inChromium(
     try {
       const { status, text } = await other.get("/contracts/new");
       expect(status).toBe(200);
-      expect(text).toContain("Without an API key this contract has no level so far.");
+      expect(text).toContain("Unlock price and history");
       await visit(
         "new",
         "pro",

@@ -4,12 +4,13 @@
  */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect } from "vitest";
-import { TIER_NAMES, TIERS } from "../../src/market/tier.ts";
+import { TIER_NAMES, TIERS, type TierName } from "../../src/market/tier.ts";
 import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
 import { idsOf, marketClock, publishMarket } from "./page-market.ts";
 import { changeOfLine } from "../../src/site/contributions.js";
 import { rounded } from "../../src/site/decimal.js";
+import { comparablePoints, type Point } from "../../src/site/layout.js";
 import { closesFrom, rangesWithin, startOf } from "../../src/site/history.js";
 import { pointsOf } from "../../src/site/overview.js";
 import { answersOf, figuresIn } from "./tier-answers.ts";
@@ -70,12 +71,18 @@ const OF_CONTRACT = [
   "high_52w_usd",
   "low_usd",
   "high_usd",
-  "usd_per_gb",
   "capacity_gb",
   "ai_exposure_pct",
   "inputs",
-  "age_days",
 ];
+/** What a chart of closes shows first: a year, or all if they are fewer. */
+function drawnOf(history: readonly Point[], to: string, tier: TierName): readonly Point[] {
+  const { history: depth } = TIERS[tier];
+  const depthDays = depth !== null && "days" in depth ? depth.days : 5 * 365;
+  const range = rangesWithin(history, to, depthDays).includes("1y") ? "1y" : "all";
+  return closesFrom(history, startOf(range, to, history));
+}
+
 const OF_INDEX = ["level", "chg_24h_pct", "chg_30d_pct"];
 
 describe.each(TIER_NAMES)("%s", (tier) => {
@@ -105,13 +112,14 @@ describe.each(TIER_NAMES)("%s", (tier) => {
       const addChange = (text: string | null): void => {
         for (const figure of figuresIn(`${text} ${text?.replace("-", "")}`)) known.add(figure);
       };
-      const indices: Fields[] = tier === "free" ? [] : bodyOf("/indices").indices;
-      for (const { chg_24h_pct } of indices) addChange(rounded(String(chg_24h_pct)));
       const lines: { id: string; closes: number[] }[] =
         tier === "free"
           ? []
           : (await proxy.get("/api/public/v1/sparklines", { key: proxy[tier] })).json.indices;
-      for (const line of lines) addChange(changeOfLine(pointsOf(line, "2026-11-21")));
+      for (const line of lines) {
+        const points = pointsOf(line, "2026-11-21");
+        for (const drawn of [points, points.slice(-2)]) addChange(changeOfLine(drawn));
+      }
       const { memory, semiconductor } = bodyOf("/prices");
       const records: Fields[] = [...memory, ...semiconductor];
       await look(
@@ -129,20 +137,36 @@ describe.each(TIER_NAMES)("%s", (tier) => {
           const change = (close_usd / body.history[at].close_usd - 1) * 100;
           known.add(String(Number(change.toFixed(2))));
         });
+        const perGb = body.usd_per_gb === null ? [] : [rounded(String(body.usd_per_gb), 3)];
+        for (const figure of perGb) addChange(figure);
+        const closes: Point[] = body.history.map(
+          ({ date, close_usd }: { date: string; close_usd: number }, at: number) => ({
+            date,
+            close: close_usd,
+            breakReason: body.breaks.find(
+              ({ session_utc }: { session_utc: string }) =>
+                session_utc.slice(0, 10) <= date &&
+                session_utc.slice(0, 10) > (body.history[at - 1]?.date ?? ""),
+            )?.reason,
+          }),
+        );
+        const session = body.session_utc.slice(0, 10);
+        const end = body.basis === "discontinued" ? (closes.at(-1)?.date ?? session) : session;
+        addChange(changeOfLine(comparablePoints(drawnOf(closes, end, tier))));
         const corrected = body.corrections.flatMap((correction: Fields) =>
           figuresOf(correction, ["old_usd", "new_usd"]),
         );
-        await look(page, contractPage(id), [...figuresOf(body, OF_CONTRACT), ...corrected]);
+        await look(page, contractPage(id), [
+          ...figuresOf(body, OF_CONTRACT),
+          ...(body.age_days > 0 ? [String(body.age_days)] : []),
+          ...perGb.flatMap((figure) => figuresIn(figure ?? "")),
+          ...corrected,
+        ]);
       }
       if (tier !== "free") {
         const all: Fields[] = bodyOf("/indices").indices;
         const { contributions: parts, series, session_utc } = bodyOf("/indices/composite");
-        const to = session_utc.slice(0, 10);
-        const { history } = TIERS[tier];
-        const depthDays = history !== null && "days" in history ? history.days : 5 * 365;
-        const range = rangesWithin(series.history, to, depthDays).includes("1y") ? "1y" : "all";
-        const drawn = closesFrom(series.history, startOf(range, to, series.history));
-        addChange(changeOfLine(drawn));
+        addChange(changeOfLine(drawnOf(series.history, session_utc.slice(0, 10), tier)));
         await look(page, "/indices", [
           ...all.flatMap((index) =>
             figuresOf(index, ["chg_24h_pct", "chg_30d_pct", "constituents", "series_close"]),

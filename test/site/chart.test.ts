@@ -266,19 +266,30 @@ describe("a chart", () => {
     expect(html.match(/<line class="break" x1="[^"]*"/g)).toEqual([
       `<line class="break" x1="${x}"`,
     ]);
-    expect(html).toContain(">5600 MT/s from 22 May 2026</text>");
+    expect(html).toContain(">From 22 May 2026: 5600 MT/s</text>");
     expect(html).toContain("Breaks: 2026-05-22 (5600 MT/s).");
     const lengths = ["past", "curve"].map(
       (kind) => linesOf(pathIn(html, kind)).flatMap(({ places }) => places).length,
     );
     expect(lengths).toEqual([at, YEAR.length - at]);
-    // High and low are of what compares with the last close.
-    expect(html).toMatch(/>High 13.625, \d+ \w+ 2026</);
+    // High and low are of what compares with the last close, and stand below the chart.
+    expect(html).not.toContain(">High");
+    expect(html.split('class="extreme"')).toHaveLength(3);
+    expect(chartHtml(broken, OPTIONS)).toMatch(
+      /Since the break: High 13.625, \d+ \w+ 2026; Low 10.00, \d+ \w+ 2026</,
+    );
     const long = broken.with(at, {
       ...(broken[at] as Point),
-      breakReason: "Long words ".repeat(9),
+      breakReason: "Modules of 5600 MT/s, before of 4800 ".repeat(9),
     });
-    expect(chart(long, { ...OPTIONS, widthPx: 360 })).toMatch(/>Long[^<]{1,20}… from 22 May 2026</);
+    // Cut after a word, so that no number is cut.
+    const words = (widthPx: number): string =>
+      />From 22 May 2026: ([^<]*)…</.exec(chart(long, { ...OPTIONS, widthPx }))?.[1] ?? "";
+    expect(words(500)).toBe("Modules of");
+    expect(chart(long, { ...OPTIONS, widthPx: 360 })).toContain(">Break on 22 May 2026</text>");
+    expect(`${long[at]?.breakReason}`.startsWith(`${words(1_200)} `)).toBe(true);
+    // On paper, which is narrower than a wide screen, it stays within the plot.
+    expect(words(3_000)).toBe(words(1_200));
     expect(chartHtml(broken, OPTIONS)).toContain("Before a break: not comparable");
   });
 
@@ -294,6 +305,11 @@ describe("a chart", () => {
     expect(html).toMatch(/<text class="end"[^>]*>1,690.00<\/text>/);
     expect(chart(points, { ...OPTIONS, decimals: 2 })).toContain(">High 1,700.50, 20 Nov 2026<");
     expect(chart(points.slice(2), OPTIONS)).not.toContain("High");
+  });
+
+  test("has more levels where it is tall", () => {
+    const count = (heightPx: number) => layout(YEAR, { ...OPTIONS, heightPx }).levels.length;
+    expect(count(380)).toBeGreaterThan(count(300));
   });
 
   test("says where its axis begins, unless that is 0", () => {
@@ -313,6 +329,10 @@ describe("a chart", () => {
     expect(numberIn(labels.at(-1)?.text as string)).toBeGreaterThanOrEqual(15.6);
     expect(pathIn(chart(banded, OPTIONS), "band").match(/[\d.]+/g)).toHaveLength(4 * 266);
     expect(chart(YEAR, OPTIONS)).not.toContain('class="band"');
+    expect(chartHtml(banded, OPTIONS)).toContain(
+      "Lowest to highest price, given since 1 Mar 2026<",
+    );
+    expect(chartHtml(banded.slice(100), OPTIONS)).toContain("Lowest to highest price<");
   });
 
   test("is dotted up to the last date where the last close is carried", () => {

@@ -56,20 +56,24 @@ describe("closes out of the file of histories", () => {
   });
 });
 
-test("a range begins where a tier's history of that depth does", () => {
+test("a range begins on the day that a change of its length counts from", () => {
   for (const to of ["2026-11-21", "2028-02-29", "2029-02-28", "2027-01-01"]) {
     const session = parseSession(`${to}T12Z`) as number;
     const day = Math.floor(session / 2);
-    expect(startOf("90d", to)).toBe(dateText((historyFloor(TIERS.starter, session) as number) + 1));
-    expect(startOf("5y", to)).toBe(dateText((historyFloor(TIERS.pro, session) as number) + 1));
-    expect(startOf("1y", to)).toBe(dateText(yearsBefore(day, 1) + 1));
+    expect(startOf("90d", to)).toBe(dateText(historyFloor(TIERS.starter, session) as number));
+    expect(startOf("5y", to)).toBe(dateText(historyFloor(TIERS.pro, session) as number));
+    expect(startOf("1y", to)).toBe(dateText(yearsBefore(day, 1)));
   }
+  // Of a Friday's close on a Sunday, not of one a week old.
+  const friday = [{ date: "2026-10-16", close: 1 }];
+  expect(startOf("30d", "2026-11-17", friday)).toBe("2026-10-16");
+  expect(startOf("30d", "2026-11-24", friday)).toBe("2026-10-25");
 });
 
 test("half a year, and the year to date", () => {
-  expect(startOf("6m", "2026-11-21")).toBe("2026-05-22");
-  expect(startOf("6m", "2026-08-31")).toBe("2026-03-01");
-  expect(startOf("6m", "2026-03-31")).toBe("2025-10-01");
+  expect(startOf("6m", "2026-11-21")).toBe("2026-05-21");
+  expect(startOf("6m", "2026-08-31")).toBe("2026-02-28");
+  expect(startOf("6m", "2026-03-31")).toBe("2025-09-30");
   const closes = ["2025-12-28", "2025-12-30", "2026-01-02"].map((date) => ({ date, close: 1 }));
   expect(startOf("ytd", "2026-11-21", closes)).toBe("2025-12-30");
   expect(startOf("ytd", "2026-11-21", closes.slice(2))).toBe("2026-01-01");

@@ -6,7 +6,6 @@ import { finding, movesHtml, overviewTable, pointsOf } from "../../src/site/over
 const index = (name: string) => ({
   id: name.toLowerCase(),
   name,
-  chg_24h_pct: 0.125,
   series_date: "2026-11-21",
 });
 const COMPOSITE = index("composite");
@@ -64,6 +63,8 @@ test("a row of the indices has its line's change", () => {
   const html = overviewTable([COMPOSITE, index("A")], lines);
   expect(html).toContain("90 d %");
   expect(html).toContain("+12.50");
+  // The last day of the line, so that a series of a few days has it.
+  expect(html).toContain("\u{2212}10.00");
   expect(html).not.toContain("1 year");
 });
 

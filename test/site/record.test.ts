@@ -55,7 +55,7 @@ const OLDER: ContractBody = {
 
 const valuesOf = (html: string): Record<string, string> =>
   Object.fromEntries(
-    [...html.matchAll(/data-field="(\w+)"[^>]*>(.*?)<\/(?:dd|time)>/g)].map(
+    [...html.matchAll(/data-field="(\w+)"[^>]*>(.*?)<\/(?:dd|dt|time)>/g)].map(
       ([, field, value = ""]) => [field, value.replaceAll(/<[^>]*>/g, "")],
     ),
   );
@@ -72,12 +72,32 @@ describe("a record", () => {
       chg_30d_pct: "0.00",
       chg_yoy_pct: "n/a",
     });
+    expect(level["unit"]).toBe("USD per piece");
     expect(valuesOf(detailsHtml(OLDER))).toEqual({
       source: "A source",
-      unit: "USD per piece",
       ai_exposure_pct: "40",
       age_days: "3",
     });
+  });
+
+  test("leaves out what says nothing, and rounds the price per gigabyte", () => {
+    const values = valuesOf(
+      detailsHtml({
+        ...OLDER,
+        session_utc: "2026-11-20T12:00:00.000Z",
+        age_days: 0,
+        prev_as_of: "2026-11-19",
+        usd_per_gb: 11.216944,
+      }),
+    );
+    expect(Object.keys(values)).toEqual(["source", "usd_per_gb", "ai_exposure_pct"]);
+    expect(values["usd_per_gb"]).toBe("11.217");
+    const [even, carried] = [
+      { usd_per_gb: 33.165 },
+      { prev_as_of: "2026-11-17", usd_per_gb: 0.9 },
+    ].map((fields) => valuesOf(detailsHtml({ ...OLDER, ...fields })));
+    expect(even?.["usd_per_gb"]).toBe("33.165");
+    expect(carried).toMatchObject({ prev_as_of: "2026-11-17", usd_per_gb: "0.90" });
   });
 
   test("shows every column, but for those that stand in the title of the page, or as a link", () => {
@@ -133,7 +153,7 @@ describe("a record", () => {
       break: { session_utc: "2026-10-20T12:00:00.000Z", reason },
     });
     expect(html).toContain("<bdi>&lt;i&gt;Sold by the tray&lt;/i&gt;</bdi></li>");
-    expect(html).not.toContain("The chart");
+    expect(html).not.toContain("drawn");
     expect(detailsHtml(OLDER)).not.toContain('<h2 id="breaks-title"');
   });
 });
@@ -162,6 +182,8 @@ test("the last 30 closes are a table with changes and marks, the newest first", 
     "",
   ]);
   expect(rows[29]?.slice(0, 3)).toEqual(["2026-10-10", "110.00", "+0.92"]);
+  expect(closesTable(points)).toContain("Mark");
+  expect(closesTable(points.slice(0, 30))).not.toContain("Mark");
 });
 
 test("others in the segment: those near, the one before and the one after, never itself", () => {
@@ -170,13 +192,14 @@ test("others in the segment: those near, the one before and the one after, never
     id: `c-${at}`,
     name: at === 16 ? HOSTILE : `Contract ${at}`,
   }));
-  const html = othersHtml(rows, "c-15");
+  rows.splice(15, 0, { ...OLDER, id: "of-nand", segment: "NAND" });
+  const html = othersHtml(rows, "c-15", "DRAM");
   const ids = [...html.matchAll(/data-id="([^"]*)"/g)].map(([, id]) => id);
   expect(ids).toEqual([9, 10, 11, 12, 13, 14, 16, 17, 18, 19, 20, 21].map((at) => `c-${at}`));
   expect(html).toContain('<a href="c-14" rel="prev">');
   expect(html).toContain('<a href="c-16" rel="next">');
   expect(html).not.toContain("<img");
-  expect(othersHtml(rows, "c-0")).not.toContain("Previous");
-  expect(othersHtml(rows, "off-board")).not.toMatch(/Previous|Next/);
-  expect(othersHtml(rows.slice(0, 1), "c-0")).toBe("");
+  expect(othersHtml(rows, "c-0", "DRAM")).not.toContain("Previous");
+  expect(othersHtml(rows, "off-board", "DRAM")).not.toMatch(/Previous|Next/);
+  expect(othersHtml(rows.slice(0, 1), "c-0", "DRAM")).toBe("");
 });

@@ -1,6 +1,5 @@
 /** The page of a contract without a key: its record in the free tier, or what is public of every contract. */
 import { inBoardOrder, isDelisted, type Contract } from "../../../market/contract.ts";
-import { indexIdsOf } from "../../../market/indices.ts";
 import type { Session } from "../../../market/session.ts";
 import { KEY_TIER_NAMES, KEYLESS, TIERS } from "../../../market/tier.ts";
 import type { Board } from "../../../site/board.js";
@@ -53,8 +52,9 @@ export function lockedPage(
       ? `Priced every ${timeText(Number(contract.cadenceDays))}. Unlock price and history ${leastPrice(around.terms)}.`
       : "Without a key this contract has no price yet.";
   return page(contract, around, {
-    level: `<p>${why}</p>
-<p class="action">${wayHtml(around.terms, PLACE_WORDS.get_url, ROOT)}</p>
+    level: `<p class="keyless">${why}</p>
+<p class="waiting">Loading…</p>
+<p class="action keyless">${wayHtml(around.terms, PLACE_WORDS.get_url, ROOT)}</p>
 <dl class="facts">
 <div><dt>Unit</dt><dd>${foreign(contract.unit)}</dd></div>
 <div><dt>Source</dt><dd>${foreign(contract.source)}</dd></div>
@@ -100,7 +100,7 @@ function page(
   around: Surroundings,
   parts: { readonly level: string; readonly details: string },
 ): PageSource {
-  const { catalog, terms, origin } = around;
+  const { terms, origin } = around;
   const url = origin + DATA_ROUTES.contract.path.replace("{id}", id);
   return framed({
     path: PAGES.contract.path.replace("{id}", id),
@@ -110,11 +110,10 @@ function page(
       name: foreign(name),
       ticker: foreign(ticker),
       segment: foreign(segment),
-      segment_id: indexIdsOf(catalog).get(segment) ?? "",
       segment_query: encodeURIComponent(segment),
       programs: filled(siteFile("request-json.html"), { url: escaped(url) }),
-      others: othersHtml(segmentRows(segment, around), id, Infinity),
-      history: historyOffer(terms),
+      others: othersHtml(segmentRows(segment, around), id, segment, Infinity),
+      offer: historyOffer(terms),
       ...parts,
     }),
     isIndexed: parts.details !== "",
