@@ -3,13 +3,14 @@ import { ask, askDecimals, askJson, ROOT, tellProblem } from "./api.js";
 import { closesIn, costsOf } from "./basket-costs.js";
 import { focusFault, levelHtml, partsTable, sayAt, takeBack } from "./basket-table.js";
 import { sessionLine } from "./board.js";
-import { copyLink, showChart } from "./chart-panel.js";
+import { showChart } from "./chart-panel.js";
 import { contractLink, contributionsTable, findingOf, indexFigures } from "./contributions.js";
 import { equipCode } from "./copy.js";
 import { changeOf, rounded } from "./decimal.js";
 import { withKey } from "./key.js";
 import { makePicker } from "./picker.js";
 import { basketQuery, basketUrl, readBasket } from "./requests.js";
+import { copyLink } from "./save.js";
 import { makeSortable } from "./table.js";
 import { counted, foreign, signedText } from "./text.js";
 

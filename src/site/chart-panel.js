@@ -3,8 +3,9 @@ import { fromAddress, keepInAddress } from "./address.js";
 import { chartFile } from "./chart-file.js";
 import { chartHtml } from "./chart.js";
 import { addCursor } from "./cursor.js";
-import { closesFrom, rangesWithin, startOf } from "./history.js";
+import { closesFrom, perGigabyte, rangesWithin, startOf } from "./history.js";
 import { layout } from "./layout.js";
+import { keep, keepButtons } from "./save.js";
 
 /**
  * @typedef {object} Files
@@ -16,86 +17,81 @@ import { layout } from "./layout.js";
  * @property {string} csv The text of the CSV.
  * @property {readonly string[]} notes Lines below the saved chart, such as the credit line.
  * @property {boolean} [isBare] Whether there are neither ranges nor buttons: all points are shown.
+ * @property {number | null} [capacityGb] With it the chart also shows the price per gigabyte.
+ * @property {string} [request] The address that the CSV came from.
  *
  * @typedef {Omit<import("./layout.js").ChartOptions, "title"> & Files} Panel
  */
 
 /**
- * Puts a chart with its controls into a box. The range is kept in the address: `?range=1y`.
+ * Puts a chart with its controls into a box. Range and scale are kept in the address: `?range=1y&per=gb`.
  *
  * @param {HTMLElement} box
  * @param {Panel} panel
  */
 export function showChart(box, panel) {
-  const { points, to, isBare = false } = panel;
+  const { points, to, isBare = false, capacityGb = null, request } = panel;
   const ranges = isBare ? ["all"] : rangesWithin(points, to, panel.depthDays);
-  draw([fromAddress("range"), "1y"].find((range) => ranges.includes(range)) ?? "all");
+  const wanted = [fromAddress("range"), "1y"].find((range) => ranges.includes(range)) ?? "all";
+  draw(wanted, fromAddress("per") === "gb");
 
-  /** @param {string} range */
-  function draw(range) {
+  /** @param {string} range @param {boolean} isPerGb if there is a capacity */
+  function draw(range, isPerGb) {
     const from = startOf(range, to, points);
     const within = closesFrom(points, from);
-    const title = panel.titleOf(within);
-    const options = { ...panel, title, from, widthPx: box.clientWidth };
-    const drawn = layout(within, options);
-    box.innerHTML = chartHtml(drawn, isBare ? "" : toolsHtml(ranges, range));
+    const isDivided = isPerGb && capacityGb !== null;
+    const shown = isDivided ? perGigabyte(within, capacityGb) : within;
+    const options = {
+      ...panel,
+      title: panel.titleOf(within),
+      from,
+      widthPx: box.clientWidth,
+      ...(isDivided && { unit: "USD per GB", decimals: 3 }),
+    };
+    const drawn = layout(shown, options);
+    const scale = capacityGb === null ? "" : scaleButton(isPerGb);
+    const tools = toolsHtml(rangeButtons(ranges, range) + scale, request !== undefined);
+    box.innerHTML = chartHtml(drawn, isBare ? "" : tools);
     addCursor(/** @type {HTMLElement} */ (box.querySelector(".charted")), drawn);
     box.querySelector(".chart-tools")?.addEventListener("click", ({ target }) => {
       const button = /** @type {HTMLElement} */ (target);
       const { range: other, save: what } = button.dataset;
       if (other !== undefined) {
-        draw(other);
+        draw(other, isPerGb);
         keepInAddress({ range: other });
         // The button that was pressed is another one now.
         /** @type {HTMLElement} */ (box.querySelector(`[data-range="${other}"]`)).focus();
       }
-      if (what === "csv") save(panel.csv, "text/csv;charset=utf-8", `${panel.fileName}.csv`);
-      if (what === "svg") {
-        const text = chartFile(within, options, panel.notes);
-        save(text, "image/svg+xml", `${panel.fileName}-${range}.svg`);
+      if (button.dataset["per"] !== undefined) {
+        draw(range, !isPerGb);
+        keepInAddress({ per: isPerGb ? "" : "gb" });
+        /** @type {HTMLElement} */ (box.querySelector("[data-per]")).focus();
       }
-      if (what === "link") {
-        keepInAddress({ range });
-        void copyLink(button);
-      }
+      if (what === "link") keepInAddress({ range });
+      keep(button, {
+        csv: panel.csv,
+        svg: () => chartFile(shown, options, panel.notes),
+        name: panel.fileName,
+        picture: `${panel.fileName}-${range}${isDivided ? "-per-gb" : ""}`,
+        requests: request === undefined ? [] : [request],
+      });
     });
   }
 }
 
 /** @param {readonly string[]} ranges @param {string} shown */
-function toolsHtml(ranges, shown) {
+export function rangeButtons(ranges, shown) {
   const buttons = ranges.map((range) => {
     const label = range === "all" ? "All" : range === "ytd" ? "YTD" : range.replace(/\D/, " $&");
     return `<button type="button" data-range="${range}" aria-pressed="${range === shown}">${label}</button>`;
   });
-  return (
-    `<div class="tools chart-tools"><div class="ranges" role="group" aria-label="Range">${buttons.join("")}</div>` +
-    `<button type="button" data-save="csv">CSV</button><button type="button" data-save="svg">SVG</button>` +
-    `<button type="button" data-save="link" aria-live="polite">Copy link</button></div>`
-  );
+  return `<div class="ranges" role="group" aria-label="Range">${buttons.join("")}</div>`;
 }
 
-/** Copies the page's address; says what became of it. @param {HTMLElement} button */
-export async function copyLink(button) {
-  try {
-    await navigator.clipboard.writeText(location.href);
-    button.textContent = "Copied";
-  } catch {
-    button.textContent = "Copy it from the address bar";
-  }
-}
+/** @param {boolean} isPerGb */
+export const scaleButton = (isPerGb) =>
+  `<button type="button" data-per="gb" aria-pressed="${isPerGb}">USD per GB</button>`;
 
-/**
- * Gives the browser a file to save.
- *
- * @param {string} text
- * @param {string} type
- * @param {string} name
- */
-function save(text, type, name) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type }));
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(link.href);
-}
+/** @param {string} choices HTML @param {boolean} hasRequest */
+export const toolsHtml = (choices, hasRequest) =>
+  `<div class="tools chart-tools">${choices}<span class="apart"></span>${keepButtons(hasRequest)}</div>`;

@@ -1,5 +1,7 @@
 /** The page of a contract in the browser: the caller's own tier, with the chart of the closes. */
-import { ask, askJson, storedKey } from "./api.js";
+import { fromAddress, keepInAddress } from "./address.js";
+import { ask, storedKey } from "./api.js";
+import { dateWords } from "./axis.js";
 import { showChart } from "./chart-panel.js";
 import { findingOf } from "./contributions.js";
 import { equipCode } from "./copy.js";
@@ -7,53 +9,109 @@ import { closesOf } from "./history.js";
 import { withKey } from "./key.js";
 import { comparablePoints } from "./layout.js";
 import { closesTable, detailsHtml, levelHtml, othersHtml } from "./record.js";
-
-/** @typedef {import("./api.js").Problem} Problem */
+import { foreign } from "./text.js";
 
 const byId = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const id = location.pathname.slice(location.pathname.lastIndexOf("/") + 1);
 const trouble = byId("trouble");
+const known = byId("known");
+const asOf = /** @type {HTMLInputElement} */ (byId("as-of"));
+/** The address that the page's figures come from, as its programs have it. */
+const url = document.querySelector("[data-url]")?.textContent ?? "";
 
 equipCode();
 
-let isAsked = false;
+/** How often the service was asked: of two answers the later question counts. */
+let rounds = 0;
 await withKey(show);
 // The service did not even say whose key it is.
-if (!isAsked && storedKey() !== null) tellFailure(() => location.reload());
+if (rounds === 0 && storedKey() !== null) tellFailure(() => location.reload());
 
 /** @param {import("./key.js").Caller} caller */
 async function show(caller) {
-  isAsked = true;
+  rounds += 1;
+  const round = rounds;
+  const day = /^\d{4}-\d\d-\d\d$/.exec(fromAddress("as_of"))?.[0] ?? "";
+  const query = day === "" ? "" : `as_of=${day}`;
+  offerDays(day, caller);
   const [record, history, board] = await Promise.all([
-    askJson(`prices/${id}`),
-    askHistory(),
-    askJson("prices"),
+    receive(`prices/${id}?${query}`, (response) => response.json()),
+    receive(`history.csv?ids=${id}&${query}`, (response) => response.text()),
+    receive(`prices?${query}`, (response) => response.json()),
   ]);
+  if (round !== rounds) return;
   const problem = record.problem ?? history.problem;
   const isAway = problem !== null && (problem.status === 0 || problem.status >= 500);
   trouble.replaceChildren();
   if (problem !== null) for (const place of document.querySelectorAll(".waiting")) place.remove();
   if (isAway) tellFailure(() => show(caller));
   else if (problem !== null) trouble.append(problem.detail);
-  if (record.problem === null) showRecord(record.body, caller);
-  if (board.problem === null) {
-    const { memory, semiconductor } = board.body;
+  if (record.content !== null) {
+    showRecord(record.content, caller);
+    tellPublication(day, record.publication);
+  }
+  if (board.content !== null) {
+    const { memory, semiconductor } = board.content;
     const rows = [...memory, ...semiconductor];
-    const own = rows.find((row) => row.id === id) ?? record.body;
+    const own = rows.find((row) => row.id === id) ?? record.content;
     if (own !== null) byId("others").innerHTML = othersHtml(rows, id, own.segment);
   }
-  if (record.problem === null && history.problem === null) {
-    showHistory(record.body, history.csv, caller);
+  if (record.content !== null && history.content !== null) {
+    showHistory(record.content, history.content, history.publication, caller);
   }
 }
 
-/** The contract's closes as CSV. An answer may break off. */
-async function askHistory() {
-  const { response, problem } = await ask(`history.csv?ids=${id}`);
-  if (response === null) return { csv: "", problem };
-  const csv = await response.text().catch(() => null);
-  if (csv !== null) return { csv, problem: null };
-  return { csv: "", problem: { status: 0, detail: "The answer broke off." } };
+/**
+ * An answer of the service with the publication that it is from. An answer may break off.
+ *
+ * @param {string} path
+ * @param {(response: Response) => Promise<any>} read
+ */
+async function receive(path, read) {
+  const { response, problem } = await ask(path.replace(/[?&]$/, ""));
+  if (response === null) return { content: null, publication: null, problem };
+  const content = await read(response).catch(() => null);
+  const broken = content === null ? { status: 0, detail: "The answer broke off." } : null;
+  return { content, publication: response.headers.get("x-publication"), problem: broken };
+}
+
+/**
+ * Lets a caller with history choose the day as of which the page is shown.
+ *
+ * @param {string} day of the address; empty: now
+ * @param {import("./key.js").Caller} caller
+ */
+function offerDays(day, caller) {
+  known.hidden = caller.offer.depthDays === 0;
+  asOf.max = new Date().toISOString().slice(0, 10);
+  asOf.value = day;
+  byId("now").hidden = day === "";
+  /** @param {string} other */
+  const choose = (other) => {
+    keepInAddress({ as_of: other });
+    void show(caller);
+  };
+  asOf.onchange = () => asOf.validity.valid && choose(asOf.value);
+  byId("now").onclick = () => choose("");
+}
+
+/**
+ * Says as of when the page is, and names the publication in the requests and in the proof.
+ *
+ * @param {string} day
+ * @param {string | null} publication
+ */
+function tellPublication(day, publication) {
+  const exact = publication === null ? url : `${url}?publication=${publication}`;
+  const named = publication === null ? "" : ` (publication ${publication})`;
+  byId("as-known").textContent =
+    day === ""
+      ? ""
+      : `As published by the end of ${dateWords(day)}${named}. Later prices and corrections are left out.`;
+  for (const place of document.querySelectorAll("[data-url]")) {
+    place.textContent = day === "" ? url : exact;
+  }
+  for (const place of document.querySelectorAll("[data-proof]")) place.textContent = exact;
 }
 
 /**
@@ -74,6 +132,7 @@ function tellFailure(again) {
  * @param {import("./key.js").Caller} caller
  */
 function showRecord(body, { offer }) {
+  byId("name").innerHTML = foreign(body.name);
   byId("level").innerHTML = levelHtml(body, offer);
   byId("details").innerHTML = detailsHtml(body);
   byId("attribution").textContent = body.attribution;
@@ -82,9 +141,10 @@ function showRecord(body, { offer }) {
 /**
  * @param {import("./record.js").ContractBody} body
  * @param {string} csv
+ * @param {string | null} publication
  * @param {import("./key.js").Caller} caller
  */
-function showHistory(body, csv, { tier, offer }) {
+function showHistory(body, csv, publication, { tier, offer }) {
   const points = closesOf(csv, body.corrections);
   const last = points.at(-1);
   if (last === undefined) {
@@ -102,9 +162,17 @@ function showHistory(body, csv, { tier, offer }) {
     heightPx: matchMedia("(min-width: 720px)").matches ? 380 : 300,
     fileName: `chipboard-${body.session_utc.slice(0, 13)}Z-${tier}-${body.id}`,
     csv,
+    capacityGb: body.capacity_gb,
+    request: historyUrl(publication),
     notes: [
       `${body.ticker}, ${body.id}. Session ${body.session_utc.slice(0, 16).replace("T", " ")} UTC, chipboard.`,
       body.attribution,
     ],
   });
+}
+
+/** The request for the closes of the chart, to the byte. @param {string | null} publication */
+function historyUrl(publication) {
+  const query = `ids=${id}${publication === null ? "" : `&publication=${publication}`}`;
+  return url.replace(/prices\/[^/]*$/, `history.csv?${query}`);
 }

@@ -60,3 +60,14 @@ export function changeBetween(then, now) {
  */
 export const changeOf = (level) =>
   level === null ? null : decimalOf(placesOf(level, EXACT) - placesOf("100", EXACT), EXACT);
+
+/**
+ * A decimal divided by another one above 0, with six decimals, rounded half away from zero.
+ *
+ * @param {string} decimal at least 0
+ * @param {string} divisor
+ */
+export function quotient(decimal, divisor) {
+  const [above, below] = [placesOf(decimal, EXACT) * 1_000_000n, placesOf(divisor, EXACT)];
+  return decimalOf((2n * above + below) / (2n * below), 6);
+}

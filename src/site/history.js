@@ -1,5 +1,6 @@
 /** A contract's history: its closes with their marks, and the parts of it that a chart offers. */
 import { dateText, dayOf } from "./axis.js";
+import { quotient } from "./decimal.js";
 
 /** @typedef {import("./chart.js").Point} Point */
 
@@ -17,8 +18,8 @@ export function rangesWithin(points, to, depthDays) {
   const within = RANGES.filter((range) => {
     const from = dayOf(startOf(range, to, points));
     const days = dayOf(to) - from;
-    // Five years have one or two days more.
-    return days < depthDays + 2 && dayOf(points[0]?.date ?? to) - from <= days / 10;
+    // Five years have one or two days more, and a line may begin with the close before a weekend.
+    return days < depthDays + 2 + NEAR_DAYS && dayOf(points[0]?.date ?? to) - from <= days / 10;
   });
   return [...within, "all"];
 }
@@ -64,6 +65,23 @@ function monthsBefore(to, months) {
  */
 export const closesFrom = (closes, from) =>
   closes.filter(({ date }, at) => date >= from || at === closes.length - 1);
+
+/**
+ * The closes per gigabyte, rounded as the API rounds `usd_per_gb`.
+ *
+ * @param {readonly Point[]} points
+ * @param {number} capacityGb
+ * @returns {Point[]}
+ */
+export const perGigabyte = (points, capacityGb) =>
+  points.map(({ low, high, ...point }) => {
+    const text = quotient(point.text ?? String(point.close), String(capacityGb));
+    const range =
+      low === undefined || high === undefined
+        ? {}
+        : { low: low / capacityGb, high: high / capacityGb };
+    return { ...point, ...range, close: Number(text), text };
+  });
 
 /**
  * The closes of one contract out of `/history.csv`.

@@ -1,5 +1,5 @@
 /** The page of a contract: what it says without a key, and with one what the API says, in a browser. */
-import { text } from "node:stream/consumers";
+import { buffer, text } from "node:stream/consumers";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { TIER_NAMES, type TierName } from "../../src/market/tier.ts";
@@ -532,6 +532,24 @@ describe("files", () => {
     );
   }
 
+  inChromium("the PNG is a picture of the SVG, twice its size", () =>
+    visit("keyed-broken", "pro", async (page) => {
+      const svg = await saved(page, "SVG");
+      const [, width, height] = /width="(\d+)" height="(\d+)"/.exec(svg.text) ?? [];
+      const [download] = await Promise.all([
+        page.waitForEvent("download"),
+        page.getByRole("button", { name: "PNG", exact: true }).click(),
+      ]);
+      expect(download.suggestedFilename()).toBe(svg.name.replace(".svg", ".png"));
+      const png = await buffer(await download.createReadStream());
+      expect(png.subarray(1, 4).toString()).toBe("PNG");
+      expect([png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual([
+        2 * Number(width),
+        2 * Number(height),
+      ]);
+    }),
+  );
+
   inChromium("the SVG opens alone, with what the chart shows", () =>
     visit("keyed-broken", "pro", async (page, watch) => {
       const body = await answer("keyed-broken", "pro");
@@ -594,6 +612,58 @@ inChromium(
       await hostile.close();
     }
   },
+);
+
+inChromium.each(["starter", "pro"] as const)(
+  "%s: as known on a day, every figure is the API's of then, until the newest is asked for",
+  async (tier) => {
+    const day = "2026-11-20";
+    const key = proxy[tier];
+    const path = "prices/keyed-corrected";
+    const { json: then, headers } = await proxy.get(`${API}/${path}?as_of=${day}`, { key });
+    const now = await answer("keyed-corrected", tier);
+    expect(then.session_utc).not.toBe(now.session_utc);
+    await visit("keyed-corrected", tier, async (page) => {
+      expect(await fieldsOf(page)).toEqual(expected(now));
+      await page.getByLabel("As known on").fill(day);
+      const banner = page.locator("#as-known", { hasText: "As published by" });
+      await banner.waitFor();
+      const publication = headers["x-publication"];
+      expect(await banner.innerText()).toBe(
+        `As published by the end of 20 November 2026 (publication ${publication}). Later prices and corrections are left out.`,
+      );
+      expect(new URL(page.url()).searchParams.get("as_of")).toBe(day);
+      expect(await fieldsOf(page)).toEqual(expected(then));
+      expect((await readAll(page)).at(-1)).toEqual([
+        then.history.at(-1).date,
+        then.history.at(-1).close_usd,
+      ]);
+      await page.locator("#proof summary").click();
+      expect(await page.locator("#proof code").innerText()).toContain(
+        `'${proxy.url}${API}/${path}?publication=${publication}'`,
+      );
+      await page.getByRole("button", { name: "Show the newest" }).click();
+      await page.waitForFunction('document.getElementById("as-known").textContent === ""');
+      expect(await fieldsOf(page)).toEqual(expected(now));
+    });
+  },
+);
+
+inChromium("per gigabyte, each close is divided by the capacity, the last as the API has it", () =>
+  visit("keyed-plain-20?per=gb", "pro", async (page) => {
+    const body = await answer("keyed-plain-20", "pro");
+    const places = (usd: number): number => Number(rounded(usd.toFixed(9), 3));
+    const closes = within(body, "1 y").map(([date, usd]) => [
+      date,
+      places(usd / (body.capacity_gb as number)),
+    ]);
+    expect(await readAll(page)).toEqual(closes);
+    expect(closes.at(-1)?.[1]).toBe(places(body.usd_per_gb as number));
+    expect(await page.textContent(".chart-unit")).toContain("USD per GB, ");
+    await page.getByRole("button", { name: "USD per GB" }).press("Enter");
+    expect(new URL(page.url()).searchParams.has("per")).toBe(false);
+    expect((await readAll(page)).at(-1)).toEqual(within(body, "1 y").at(-1));
+  }),
 );
 
 describe("while the service is away", () => {

@@ -2,7 +2,7 @@
 import { fc, test } from "@fast-check/vitest";
 import { expect } from "vitest";
 import { roundRatio } from "../../src/market/decimal.ts";
-import { changeOf, rounded } from "../../src/site/decimal.js";
+import { changeOf, quotient, rounded } from "../../src/site/decimal.js";
 
 const decimals = fc
   .tuple(fc.bigInt({ min: -(10n ** 15n), max: 10n ** 15n }), fc.integer({ min: 0, max: 9 }))
@@ -31,6 +31,17 @@ test.prop([decimals])("a level's change is exact", ({ ratio, text }) => {
     roundRatio({ numerator: numerator - 100n * denominator, denominator }, 9),
   );
 });
+
+test.prop([fc.bigInt({ min: 0n, max: 10n ** 15n }), fc.bigInt({ min: 1n, max: 10n ** 9n })])(
+  "a quotient is rounded to six places",
+  (micros, thousandths) => {
+    const micro = roundRatio({ numerator: micros, denominator: 1_000_000n }, 6);
+    const thousandth = roundRatio({ numerator: thousandths, denominator: 1_000n }, 3);
+    expect(shortest(quotient(micro, thousandth))).toBe(
+      roundRatio({ numerator: micros, denominator: thousandths * 1_000n }, 6),
+    );
+  },
+);
 
 test("half is rounded away from zero on both sides, and nothing is -0", () => {
   const shown = ["108.815", "91.185", "99.995", "99.996", "100", "100.0049"].map((level) =>

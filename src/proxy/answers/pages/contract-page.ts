@@ -111,6 +111,7 @@ function page(
       ticker: foreign(ticker),
       segment: foreign(segment),
       segment_query: encodeURIComponent(segment),
+      url: escaped(url),
       programs: filled(siteFile("request-json.html"), { url: escaped(url) }),
       others: othersHtml(segmentRows(segment, around), id, segment, Infinity),
       offer: historyOffer(terms),
