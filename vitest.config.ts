@@ -12,7 +12,7 @@ const needsService = (file: string): boolean =>
 
 /** Tests within one process. Files share it one after another, with its modules and its published market. */
 const QUICK = ["unit", "property", "golden", "desk", "cli", "site"];
-/** Tests of a proxy within their own process, and of what it serves. */
+/** Tests of a proxy within their own process, and of its answers. */
 const SERVED = ["http", "pages", "report", "guide", "released"];
 /** Needs series of prices beside the repository. */
 const REPLAY = ["replay"];

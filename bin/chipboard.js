@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Also an old Node parses this file, so that it can say what it lacks: no `await` here, no `node:`.
+// An old Node also parses this file, to name the version that it needs: no `await` here, no `node:`.
 import { spawn } from "child_process";
 import { existsSync, lstatSync, mkdirSync } from "fs";
 import module from "module";
@@ -9,7 +9,7 @@ import { fileURLToPath } from "url";
 const { node } = process.versions;
 if (Number.parseInt(node, 10) >= 24) {
   keepCompiled(new URL("..", import.meta.url), new URL("../.compiled", import.meta.url));
-  // A checkout runs from its sources; an installed package has none, and runs what was compiled of them.
+  // A checkout runs from its sources; an installed package has none, and runs its compiled files.
   const isCheckout = existsSync(new URL("../src/main.ts", import.meta.url));
   void import(isCheckout ? "./chipboard.ts" : "../dist/bin/chipboard.js");
 } else {
@@ -62,8 +62,9 @@ function runWith(path) {
 }
 
 /**
- * Lets Node keep what it compiles in a folder of the installation. Whoever writes there decides what runs, and no
- * source shows it: so both must belong to the user who runs this, and nobody else may write to them. Otherwise every
+ * Lets Node keep compiled code in a folder of the installation. Anybody who can write there decides which
+ * code runs, and no source shows it. So both must belong to the user who runs this, and nobody else may write
+ * to them. Otherwise every
  * start compiles anew: in a package that root owns, for other users; on Windows, which has no such modes.
  * @param {URL} installation
  * @param {URL} folder

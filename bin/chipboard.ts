@@ -2,7 +2,7 @@
 // By default Node opens its debugger on SIGUSR1, to every user of the machine. Before this line only
 // `node --disable-sigusr1`, as in deploy/, keeps it from that.
 process.on("SIGUSR1", () => undefined);
-// Only the owner writes to what is created here, even where the umask is 0.
+// Only the owner writes to files created here, even where the umask is 0.
 process.umask(process.umask(0o022) | 0o022);
 let outputFailure: NodeJS.ErrnoException | null = null;
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {

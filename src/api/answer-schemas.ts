@@ -132,7 +132,7 @@ export const status = z.object({
       published_at: instant.describe("When it was published, or rolled back to."),
     })
     .nullable()
-    .describe("What is served; null: nothing."),
+    .describe("The snapshot that is served; null: none."),
   overdue: count.describe("Sessions that should have been published and are not."),
   next_session_utc: instant.nullable().describe("The session after the one served."),
   sessions: z

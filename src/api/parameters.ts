@@ -30,7 +30,7 @@ export interface Parameter {
   readonly name: string;
   readonly description: string;
   readonly schema: ValueSchema | ListSchema;
-  /** Contracts are those of the recorded answers; documents name contracts of the served market instead. */
+  /** Names contracts of the recorded answers; documents name contracts of the served market instead. */
   readonly example: Value | readonly Value[];
 }
 

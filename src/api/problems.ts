@@ -78,7 +78,7 @@ export const PROBLEMS = {
   no_session: {
     status: 503,
     title: "No session yet",
-    meaning: "Nothing is published, or what is published cannot be loaded.",
+    meaning: "Nothing is published, or the published snapshot cannot be loaded.",
     remedy: "Try again after the seconds in retry-after.",
   },
   bad_request: {
@@ -152,7 +152,7 @@ export const PROBLEMS = {
     title: "Unknown index",
     meaning: "No index of the market has this id or name. In a parameter the status is 400.",
     remedy:
-      "Take ids from /api/public/v1/indices; /api/public/v1/contracts also has those of segments.",
+      "Take ids from /api/public/v1/indices; /api/public/v1/contracts also has the ids of segments.",
   },
   quota_exceeded: {
     status: 429,
@@ -216,7 +216,7 @@ export type ParameterFault = NonNullable<ProblemExtras["errors"]>[number];
 export interface Denial {
   readonly code: ProblemCode;
   readonly status: number;
-  /** A sentence: what is wrong with this request and what was expected. */
+  /** A sentence: the fault of this request, and the expected form. */
   readonly detail: string;
   readonly extras: ProblemExtras;
   /** How long the caller should wait before the next try. */

@@ -146,7 +146,7 @@ export const shownText = (text: string): string => {
   return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
 };
 
-/** The denial that reports the faults, those of its own code first; null: no faults. */
+/** The denial that reports the faults, beginning with the faults of its own code; null: no faults. */
 export function faultsDenial(faults: readonly Fault[]): Denial | null {
   if (faults.length === 0) return null;
   const ordered = FAULT_ORDER.flatMap((code) => faults.filter((item) => item.code === code));

@@ -28,7 +28,7 @@ export const API = "/api/public/v1";
  * below another path. CHANGELOG.md has a section for each.
  */
 export const API_VERSION = "1.0.0";
-/** Links. They are no part of the OpenAPI document: whoever has one knows all that it takes. */
+/** Links. They are no part of the OpenAPI document: the reader of a link knows everything that it takes. */
 export const LINK_PATH = "/l/{id}";
 
 /** What a 200 carries: JSON by its schema, with the schema's name for readers, or another media type. */
@@ -40,13 +40,13 @@ export type Body =
 /** The groups of the reference and of the OpenAPI document, in the order in which buyers need them. */
 export const TAGS = [
   { name: "Prices", description: "The board, and a contract with its daily closes." },
-  { name: "Histories", description: "All contracts in one file, and what was corrected later." },
+  { name: "Histories", description: "All contracts in one file, and later corrections." },
   {
     name: "Indices",
     description: "The composite, an index for each segment, and baskets of your own.",
   },
-  { name: "Publications", description: "What was published, and when. None costs a call." },
-  { name: "Account", description: "What is left of the month's calls." },
+  { name: "Publications", description: "Each publication and its time. None costs a call." },
+  { name: "Account", description: "The calls left in this month." },
   { name: "Service", description: "For programs that watch the service. None costs a call." },
   { name: "Proofs and small charts", description: "Few programs need them." },
 ] as const;
@@ -245,7 +245,7 @@ export const DATA_ROUTES = {
     operationId: "exportSupersededCsv",
     summary: "Rows of /levels.csv that were corrected, withdrawn or taken out since, as CSV",
     description:
-      "After `known_from`, `known_to` is the number of the publication that ended the row. With `/levels.csv` of the same publication: the rows with `known_from` ≤ N, and no `known_to` or one above N, are those of publication N, within the depth of the history. For a publication that a rollback withdrew, ask `/levels.csv?publication=N`. Contracts that left the catalog come last; `ids` does not name them.",
+      "After `known_from`, `known_to` is the number of the publication that ended the row. With `/levels.csv` of the same publication: the rows with `known_from` ≤ N, and no `known_to` or one above N, equal the rows of publication N, within the depth of the history. For a publication that a rollback withdrew, ask `/levels.csv?publication=N`. Contracts that left the catalog come last; `ids` does not name them.",
     isOffered: (tier) => tier.superseded,
     selectedBy: [...parameter.CONTRACTS, ...parameter.PERIOD],
   },

@@ -22,7 +22,7 @@ interface Line {
   readonly text: (tier: Tier, contracts?: number) => string;
 }
 
-/** The lines by name. Those of routes have the names that the routes give. */
+/** The lines by name. Lines of routes have the names that the routes give. */
 type LineName = PlanRow | "freshness" | "baskets" | "calls" | "vintages" | "keys" | "use";
 
 /** A line with the addresses that it is about: paths below `/api/public/v1`, or parameters. */

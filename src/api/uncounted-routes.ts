@@ -66,7 +66,7 @@ export const UNCOUNTED_ROUTES = {
       },
     ],
     operationId: "getPublications",
-    summary: "What was published, and when",
+    summary: "Publications and their times",
     description: "Every publish, rollback and prune. All tiers. Not counted.",
     tag: "Publications",
     answer: "A page of the list.",
@@ -114,7 +114,7 @@ export const UNCOUNTED_ROUTES = {
     isKeyed: true,
     operationId: "getUsage",
     summary: "Calls used this month",
-    description: "Not counted, and answered when the quota is spent, too.",
+    description: "Not counted. Also answered when the quota is spent.",
     tag: "Account",
     answer: "Calls used.",
     body: { json: "Usage", schema: payload.usage },
@@ -140,7 +140,7 @@ export const UNCOUNTED_ROUTES = {
     ...SERVICE,
     path: "/readyz",
     operationId: "getReadiness",
-    summary: "Whether there is data to serve, and what is wrong",
+    summary: "Whether there is data to serve, or the reason why not",
     answer: "A snapshot is served.",
     body: { json: "Readiness", schema: payload.readiness },
     refusals: ["no_session"],
@@ -152,7 +152,7 @@ export interface Page {
   readonly path: string;
   /** Its name at the top of every page. */
   readonly link?: string;
-  /** What it shows, for search engines and previews. */
+  /** The page's subject, for search engines and previews. */
   readonly description?: string;
   /** Whether it has figures of the served snapshot, so that their source is named on it. */
   readonly hasFigures?: boolean;

@@ -68,7 +68,9 @@ export async function check(
   }
 }
 
-/** Adds to `steps` what is proven. Throws HeadChangedError if something may have been published meanwhile. */
+/**
+ * Adds each proven link to `steps`. Throws HeadChangedError if something may have been published meanwhile.
+ */
 async function prove(
   service: Service,
   target: Target,

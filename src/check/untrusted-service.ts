@@ -43,7 +43,7 @@ export class Service {
   }
 
   /**
-   * The answer. Throws DamageError if what comes is no answer, is coded, has more than `maxBytes`, or not
+   * The answer. Throws DamageError if the reply is no HTTP answer, is coded, has more than `maxBytes`, or not
    * the digest that comes with it; UnreachableError if none comes.
    */
   async get(path: string, maxBytes: number): Promise<ServiceAnswer> {

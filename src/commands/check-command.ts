@@ -15,9 +15,9 @@ import {
 const HELP = `
 URL is the address of a service, whose board is checked, or of one answer with data, also with
 publication=N, as_of=INSTANT or session=SESSION. It needs nothing but HTTP. It costs two calls, of the
-answer and of its sums, and more if something is published meanwhile. Each step says what is proven:
+answer and of its sums, and more if something is published meanwhile. Each step proves one link:
 
-  answer     the bytes are those of the answer's own digest
+  answer     the bytes match the answer's own digest
   sums       they are a file of the tier, by its SHA256SUMS
   root       SHA256SUMS is the one that the entry of the log names
   log        the entries follow each other, to the newest one

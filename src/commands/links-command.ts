@@ -14,8 +14,8 @@ import {
 
 const CREATE_HELP = `
 PATH is what the link reads: a path of the API that ends with .csv or .xlsx, such as /export.csv, with its
-parameters. Whoever has the link reads that as the account, and nothing else; its calls are the account's.
-Put the address of the service before it.
+parameters. Anybody with the link reads that file as the account would, and nothing else. The calls count for
+the account. Put the address of the service before the link.
 `;
 
 export function linksCommand(): Command {

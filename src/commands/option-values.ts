@@ -1,7 +1,7 @@
 /**
- * Parsers for the texts of options. A parser returns the value, or throws an error whose message is
- * what was expected; `setting` adds the option and the text. These are plain functions because every
- * start of the program loads them, even for `--help`.
+ * Parsers for the texts of options. A parser returns the value, or throws an error whose message is the
+ * expected form; `setting` adds the option and the text. These are plain functions because every start of the
+ * program loads them, even for `--help`.
  */
 import { InvalidArgumentError } from "commander";
 import { DAY_MS, HOUR_MS } from "../lib/clock.ts";

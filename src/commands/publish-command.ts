@@ -32,7 +32,7 @@ body ends (content-length or chunked coding), and can redirect only within its o
 the proxy that HTTP_PROXY or HTTPS_PROXY names, unless NO_PROXY names the host.
 
 A gate refuses what may be wrong (exit code 3), and says which --accept lets exactly that through.
---accept of what is not refused is an error (2).`;
+--accept of a gate that refuses nothing is an error (2).`;
 
 export function publishCommand(): Command {
   const command = new Command("publish");
@@ -151,7 +151,7 @@ async function runOf(options: PublishOptions, command: Command): Promise<Run> {
   return (store, progress) => publish(request, store, clock, progress);
 }
 
-/** The options that say what is published. Without an input, all that is taken from the head. */
+/** The options of a new publication's content. Without an input, the content is taken from the head. */
 const OF_INPUT = [
   "catalog",
   "quotes",
@@ -167,7 +167,7 @@ const OF_INPUT = [
 ];
 
 /**
- * Those of OF_INPUT that the command line names. Those in the environment are usually those of the daily job,
+ * The options of OF_INPUT on the command line. Options in the environment usually belong to the daily job,
  * and do not matter.
  */
 const inputOptions = (command: Command): Option[] =>

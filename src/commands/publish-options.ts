@@ -98,7 +98,7 @@ export const publishOptions = (): Readonly<Record<string, Option[]>> => ({
     ),
     setting(
       "--attribution <text>",
-      "credit line of all payloads (default: that of the last snapshot)",
+      "credit line of all payloads (default: the last snapshot's)",
       publicLine,
     ),
     onceOption(
@@ -123,7 +123,7 @@ export const publishOptions = (): Readonly<Record<string, Option[]>> => ({
     ),
     setting(
       "--why <text>",
-      "why what was judged is right: kept as --by is, never public",
+      "why the findings were accepted; stored with --by, never published",
       lineUpTo(500),
     ),
     setting("--dry-run", "do everything except write"),

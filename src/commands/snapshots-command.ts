@@ -1,4 +1,4 @@
-/** `snapshots`: the operator's commands on what is published. */
+/** `snapshots`: the operator's commands on published snapshots. */
 import { resolve } from "node:path";
 import { Command } from "commander";
 import { clockFromEnvironment, configuredStore, onceOption, setting } from "../lib/config.ts";
@@ -190,7 +190,7 @@ function pruneCommand(): Command {
     .addOption(
       setting(
         "--keep-days <days>",
-        "keep the snapshots of this many days, counted back from the newest publication (from the clock if that is earlier); the head, the publication before it and what was published in the last hour always stay",
+        "keep the snapshots of this many days, counted back from the newest publication (from the clock if that is earlier); the head, the publication before it and publications of the last hour always stay",
         count,
       ).makeOptionMandatory(),
     )
@@ -221,10 +221,10 @@ const COPY_HELP = `
 FROM and TO are folders or s3://bucket/prefix; the --s3-... options and the AWS credentials are for
 both. If they need different ones, copy into a folder first, and from there with the others.
 
-Publishing into FROM can go on. A second run copies only what is new since the first, and a run that
-was interrupted is completed by the next. TO must be empty or an earlier copy of FROM: after you have
-published to TO, or pruned it, it takes no more copies. FROM is never changed. --mirror removes from TO
-what prunes of FROM took, and nothing else.
+You can go on publishing into FROM. A second run copies only objects that are new since the first, and
+completes an interrupted run. TO must be empty or an earlier copy of FROM. A copy that you publish to, or
+prune, takes no more copies. FROM is never changed. --mirror removes from TO only the objects that prunes
+of FROM took.
 `;
 
 function copyCommand(): Command {
@@ -280,7 +280,7 @@ async function withStore<T>(
   }
 }
 
-/** Does the work, and prints what it returns. */
+/** Does the work, and prints the result. */
 async function onStore<T extends object>(
   options: SnapshotOptions,
   work: (store: ObjectStore) => Promise<T>,

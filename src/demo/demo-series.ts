@@ -139,7 +139,7 @@ class Factor {
   }
 }
 
-/** What is sold at a session costs this much of what was sold at first. */
+/** The price of a session's goods as a fraction of the price of the first goods. */
 const ratioOf = ({ breaks }: DemoContract, at: Session): number =>
   breaks.reduce((product, { session, ratio }) => product * ((session ?? 0) <= at ? ratio : 1), 1);
 

@@ -1,6 +1,6 @@
 /**
  * The objects that a copy of a store must hold besides the log. These are all that the log names and no prune
- * took, and all inputs, also those of pruned snapshots.
+ * took, and all inputs, also of pruned snapshots.
  */
 import { atOnce } from "../lib/at-once.ts";
 import { DamageError, orDamage } from "../lib/errors.ts";

@@ -75,7 +75,7 @@ export async function copyStore(
       const removed = mirror ? await run.prune(log, needs) : 0;
       return run.result(log, needs, removed);
     }
-    // A prune that ran meanwhile explains what is missing. Its entry says that nothing needs it.
+    // A prune that ran meanwhile explains missing objects. Its entry says that nothing needs it.
     const later = await Array.fromAsync(walkLog(entriesIn(from), log.length + 1));
     if (takenIn(later).size > 0) continue;
     throw new DamageError(

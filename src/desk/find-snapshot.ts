@@ -90,7 +90,7 @@ export async function emptyLogError(store: ObjectStore): Promise<InputError | Da
   return new InputError(`${store.location} holds no publication yet`);
 }
 
-/** Throws ConflictError if the other store has the newest entry of this one, too: then this is its copy. */
+/** Throws ConflictError if the other store also has the newest entry of this one: then this is its copy. */
 export async function requireNoCopy(store: ObjectStore, other: ObjectStore): Promise<void> {
   const { newest } = await readLogEnd(store);
   const there = newest && (await entriesIn(other)(newest.entry.number));

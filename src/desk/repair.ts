@@ -14,7 +14,7 @@ import { collected, holds, keysBelow, needsOf, type Needed } from "./copy-needs.
 import { findEntry } from "./find-snapshot.ts";
 import { verifySnapshots } from "./verify.ts";
 
-/** The result of a repair after which all is whole: the keys of what was put back, and where it came from. */
+/** The result of a repair after which all is whole: the keys of the restored objects, and their origin. */
 export interface Repair {
   readonly whole: true;
   readonly from: string;
@@ -23,7 +23,8 @@ export interface Repair {
 
 /**
  * Repairs the snapshot that `reference` names; null: all that the log names and no prune took. Throws
- * DamageError, with what was put back, if `verify` still finds damage; InputError if there is no such snapshot.
+ * DamageError, with the restored keys, if `verify` still finds damage; InputError if there is no such
+ * snapshot.
  */
 export async function repairSnapshots(
   store: ObjectStore,
@@ -44,7 +45,8 @@ export async function repairSnapshots(
     const { key, sha256, bytesMax } = object;
     await collected(lacking, async () => {
       const bytes = await readVerified(from, key, sha256, bytesMax);
-      // What is there and not listed is a link, or behind one: reading it fails, and nothing is written there.
+      // An object that is there and not listed is a link, or behind one: reading it fails, and nothing is
+      // written there.
       if ((await keysBelow(store, key)).includes(key)) await store.delete(key);
       else await store.get(key);
       // Taken: by another repair, or by a folder of this name, which `verify` reports.

@@ -20,11 +20,11 @@ import { findSnapshot, isSame, type FoundSnapshot } from "./find-snapshot.ts";
 import { damagesOf } from "./verify.ts";
 
 /**
- * Verifies the snapshot that `reference` names, then appends a publication that names it. The next
- * publish builds on it; proxies follow at their next poll. Throws InputError if there is no such
- * snapshot or `gates` accept what is not refused, RefusedError if the gates on the time refuse it, DamageError
- * if the snapshot is damaged or nothing that a given key signed vouches for it, and ConflictError if a publish,
- * a rollback, or a prune of this snapshot comes first.
+ * Verifies the snapshot that `reference` names, then appends a publication that names it. The next publish
+ * builds on it; proxies follow at their next poll. Throws InputError if there is no such snapshot or `gates`
+ * accept a gate that refuses nothing, RefusedError if the gates on the time refuse it, DamageError if the
+ * snapshot is damaged or nothing that a given key signed vouches for it, and ConflictError if a publish, a
+ * rollback, or a prune of this snapshot comes first.
  */
 export async function rollBack(
   store: ObjectStore,
@@ -35,8 +35,8 @@ export async function rollBack(
   gates: TimeGates = USUAL_TIME_GATES,
 ): Promise<Rollback> {
   const { newest, head: before } = await readLogEnd(store);
-  // In the log as read above, whose newest entry vouches for it: what comes later makes the append fail,
-  // which is a conflict, no damage.
+  // In the log as read above, whose newest entry vouches for it: a later entry makes the append fail, which
+  // is a conflict, no damage.
   const snapshot = await findSnapshot(store, reference, newest ?? undefined);
   if (before === null || newest === null) {
     throw new DamageError(`${store.location} holds snapshots but no log`);

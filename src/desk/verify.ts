@@ -90,7 +90,7 @@ export async function verifySnapshots(
       await run.attempt(async () => Promise.reject(await emptyLogError(store)));
     }
     for (const entry of run.named(log)) await run.published(entry);
-    // A prune leaves the inputs of what it takes.
+    // A prune leaves the inputs of the snapshots that it takes.
     await run.inputs(await keysBelow(store, INPUTS));
     return run;
   }
@@ -105,7 +105,7 @@ export async function verifySnapshots(
   return run;
 }
 
-/** Checks what is served of a snapshot that was already found; returns the damages, one line each. */
+/** Checks the served files of a snapshot that was already found; returns the damages, one line each. */
 export async function damagesOf(store: ObjectStore, found: FoundSnapshot): Promise<string[]> {
   const run = new VerifyRun(store);
   await run.snapshot(found);

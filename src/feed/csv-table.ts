@@ -39,7 +39,7 @@ export function recordTaker(rows: TableRows): (record: readonly string[], line: 
       if (titleLine === null && isWide(rows, shown, line, BY_MAP)) return false;
       const known = names.filter((name) => name !== null && columnLike(name, shape)).length;
       if (titleLine !== null) {
-        const finding = `looks like the header, expected in line ${titleLine}: delete what is above it`;
+        const finding = `looks like the header, expected in line ${titleLine}: delete the lines above it`;
         if (known > 1) complaints.at(where(line), finding);
         return known < 2 && line < titleLine + 10;
       }

@@ -1,4 +1,4 @@
-/** The fields that a cell may hold: how to parse each, and the words for what is expected. */
+/** The fields that a cell may hold: how to parse each, and the words for the expected form. */
 import { secretIn } from "../lib/secrets.ts";
 import { BASES, type Basis } from "../market/series.ts";
 import {

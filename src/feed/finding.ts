@@ -65,7 +65,7 @@ export interface Finding {
   readonly contract: string | null;
   readonly measured: number | string | null;
   readonly limit: number | string | null;
-  /** What was found and what was expected, for people. */
+  /** The finding and the expected value, for people. */
   readonly text: string;
   /** Whether only a break lets it through, and `--accept` does not. */
   readonly needsBreak?: true;

@@ -89,7 +89,7 @@ export function acceptanceOf(text: string): Acceptance {
   return ids.includes("") ? fail(`${gate}:ID or ${gate}:ID,ID`) : { gate, ids };
 }
 
-/** The limits of a run, and what it lets through. */
+/** The limits of a run, and the gates that it accepts. */
 export interface GateOptions extends GateLimits {
   /** Lets all moves through, if there are any. */
   readonly acceptMoves: boolean;
@@ -124,7 +124,7 @@ export interface Verdict {
   readonly unneeded: readonly string[];
   /** Why the feed may be the head's feed again, although no gate refuses that; null: it is not. */
   readonly repeat: string | null;
-  /** What was refused and is let through. */
+  /** Refused findings that the run accepts. */
   readonly accepted: readonly Accepted[];
 }
 

@@ -23,7 +23,7 @@ export interface GivenLevel extends Omit<Level, "usd" | "termsBefore"> {
 const COLUMNS = { basis: "basis", asOf: "as_of", ...FIGURES, ...NOTES } as const;
 const OPTIONAL = Object.keys(COLUMNS) as (keyof typeof COLUMNS)[];
 
-/** What is kept of a contract's rows: one level for each session, however many rows there are. */
+/** The digest of a contract's rows: one level for each session, however many rows there are. */
 interface GivenContract {
   /** The place of its first row, and how many name it, rows that cannot be read included. */
   readonly place: number;

@@ -67,7 +67,7 @@ export function numberSlip(text: string, fits: (number: string) => boolean): str
 const narrowed = (text: string): string =>
   text.replace(/[\uff01-\uff5e]/g, (wide) => String.fromCharCode(wide.charCodeAt(0) - 0xfee0));
 
-/** What stands in the place of a level that is not there: of Excel, pandas, FRED, Eurostat and others. */
+/** Marks for a missing level: of Excel, pandas, FRED, Eurostat and others. */
 const NO_LEVEL = /^(?:|#[A-Z/0!?]+|#?N\/A|n\.?a\.?|nan|null|none|nil|\.+|:|-+|[–—]|\?)$/i;
 
 /** The option that leaves out a row without a level; empty: the text is something else. */

@@ -6,7 +6,7 @@ import type { InputSource } from "./source.ts";
 /** The largest input, unpacked. A larger one is refused, because its rows may not fit in memory. */
 export const MAX_INPUT_MEGABYTES = 256;
 
-/** The most rows of an input: what is kept of each one takes memory. */
+/** The most rows of an input: each kept row takes memory. */
 export const MAX_INPUT_ROWS = 2_000_000;
 
 /** The longest row: a record of CSV, a line of NDJSON, an item of JSON. */

@@ -11,8 +11,8 @@ const USUAL_COLUMN =
   /^(?:adj|amount|ask|average|avg|bid|category|change|chg|close|code|comments?|contract|country|currency|description|high|id|index|item|last|low|market|max|mean|mid|min|name|notes?|open|pct|percent|price|product|qty|quantity|region|series|settlement|sku|source|spot|symbol|ticker|turnover|type|unit|url|usd|val|value|volume|[ _.%()-])+$/i;
 
 /**
- * What is wide in a table with these columns that lacks the column of the level; null: nothing. `isKnown`: whether
- * the table can have a column. Columns of a text that `isSecret` are not shown.
+ * The wide columns of a table that lacks the column of the level; null: none. `isKnown`: whether the table
+ * can have a column. Columns of a text that `isSecret` are not shown.
  */
 export function wideness(
   names: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * Applies a run's rows to the ledger. A row patches a level: the fields that it does not name stay, and
- * so do all levels that no row names.
+ * Applies a run's rows to the ledger. A row patches a level. Fields that it does not name stay, and levels
+ * that no row names stay.
  */
 import type { Complaints } from "../feed/complaints.ts";
 import type { GivenLevel, GivenLevels } from "../feed/given-levels.ts";
@@ -9,7 +9,7 @@ import { formatMicros } from "../market/decimal.ts";
 import { dateText, sessionKey, type Session } from "../market/session.ts";
 import type { Ledger } from "./ledger.ts";
 
-/** The head's ledger, and what was published before. */
+/** The head's ledger, and the levels that were published before. */
 interface AmendmentBase {
   readonly ledger: Ledger;
   /** The newest published session; null for an empty store. */

@@ -13,7 +13,7 @@ import { parseInputKey } from "../store/paths.ts";
 
 const INPUT_BYTES_MAX = MAX_INPUT_MEGABYTES * 1_000_000;
 
-/** The largest gzip of so many bytes: no encoder adds more to what it cannot shorten. */
+/** The largest gzip of so many bytes: no encoder adds more to bytes that it cannot shorten. */
 const codedBytesMax = (bytes: number): number => Math.ceil(bytes * 1.01) + 1_000;
 
 /**

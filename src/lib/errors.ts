@@ -35,7 +35,7 @@ interface FailureOptions extends ErrorOptions {
 export abstract class ChipboardError extends Error {
   abstract readonly exitCode: ExitCode;
   readonly details: readonly string[];
-  /** What is not there yet, so that a later try may succeed; null: nothing. */
+  /** Names a part that is not there yet, so that a later try may succeed; null: none. */
   readonly waitFor: string | null;
   /** At least how long to wait before a later try, in milliseconds. */
   readonly retryAfterMs: number;
@@ -59,7 +59,7 @@ export class RefusedError extends ChipboardError {
   readonly exitCode = EXIT.refused;
 }
 
-/** The request contradicts what is published. */
+/** The request contradicts the published data. */
 export class ConflictError extends ChipboardError {
   readonly exitCode = EXIT.conflict;
 }
@@ -69,7 +69,7 @@ export class UnreachableError extends ChipboardError {
   readonly exitCode = EXIT.unreachable;
 }
 
-/** The place answers, and what it answers needs a person: it will not get better by itself. */
+/** The place answers, and its answer needs a person: a retry does not help. */
 export class UnfitError extends UnreachableError {}
 
 /** Stored bytes differ from the bytes that were written. */

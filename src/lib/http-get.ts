@@ -42,7 +42,7 @@ export function agentFor(url: string, connections: number): HttpAgent {
 }
 
 /**
- * The answer to GET; redirects are not followed. Throws DamageError if what comes is no answer or too
+ * The answer to GET; redirects are not followed. Throws DamageError if the reply is no HTTP answer or too
  * large; UnreachableError if none comes.
  */
 export async function get(address: string, asked: HttpRequest): Promise<HttpAnswer> {
@@ -96,7 +96,7 @@ async function wholeBody(
 
 function explained(cause: unknown, what: string, lateness: string | null): Error {
   if (errorCode(cause).startsWith("HPE_")) {
-    return new DamageError(`${what}: what comes is not HTTP: ${reasonOf(cause)}`);
+    return new DamageError(`${what}: the reply is not HTTP: ${reasonOf(cause)}`);
   }
   let reason = reasonOf(cause).trim();
   // If Node tried several addresses, its error has a code alone.

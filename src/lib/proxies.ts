@@ -8,7 +8,7 @@ export type Proxies = Readonly<Record<string, string>>;
 
 /**
  * HTTP_PROXY and HTTPS_PROXY, by the scheme of the address asked for, and NO_PROXY; the name in lower case
- * comes first. Throws InputError for what is no http or https proxy: Node would ignore it.
+ * comes first. Throws InputError for anything but an http or https proxy: Node would ignore it.
  */
 export function proxiesIn(env: Readonly<Record<string, string | undefined>>): Proxies {
   const http = proxyIn(env, "http_proxy");

@@ -1,4 +1,4 @@
-/** Secrets within texts that are published, or shown in messages: what is published stays so for ever. */
+/** Secrets within texts that are published, or shown in messages. A published text stays public for ever. */
 
 /** User and password of an address, also of one that cannot be parsed. */
 const USER = /(:[/\\]+)(?:[^/\\?#\s@]+@)+/g;

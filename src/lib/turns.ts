@@ -1,7 +1,7 @@
 /**
  * One queue for the work that takes more than a moment of the processor. Its holders take turns, so that
- * nobody waits for all the work of somebody else. A holder has few places; without a free one it is refused at
- * once. Few pieces of work run at once, because each has what it made in memory.
+ * nobody waits for all the work of somebody else. A holder has few places; without a free one it is refused
+ * at once. Few pieces of work run at once, because each holds its result in memory.
  */
 
 /** Places of one holder, with those that run. */

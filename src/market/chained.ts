@@ -228,8 +228,8 @@ function chain(
 }
 
 /**
- * The close in whole units of 0.0001, half up. What is as near below the middle as the error of the computation is taken
- * for the middle: exact middles are common where an index has one contract.
+ * The close in whole units of 0.0001, half up. A value that is as near below the middle as the error of the
+ * computation counts as the middle: exact middles are common where an index has one contract.
  */
 function rounded(close: number): number {
   const exact = Math.min(close, MAX_CLOSE * PER_POINT);

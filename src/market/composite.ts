@@ -2,9 +2,9 @@
  * The composite index and custom baskets: weighted means of price relatives. The mean is arithmetic (a Carli
  * index where the weights are equal; ILO, Consumer Price Index Manual 2020, chapter 8), and each relative
  * direct against the base, never chained. The base is one calendar year before the session and equals 100.
- * Because it rolls, levels of different sessions are not one series. A basket of quantities compares
- * what they cost with what they cost at the base (a Lowe index): it is the same mean, weighted by the
- * shares of the costs at the base.
+ * Because it rolls, levels of different sessions are not one series. A basket of quantities compares their
+ * cost now with their cost at the base (a Lowe index): it is the same mean, weighted by the shares of the
+ * costs at the base.
  */
 import { CHANGE_DECIMALS, type ExclusionReason } from "./change.ts";
 import {
@@ -72,7 +72,7 @@ export const withoutBase = (items: readonly BasketItem[]): WithoutBase[] =>
 /** An item's share in the level and in its 24-hour change; null: see quantityComposite. */
 export interface Contribution extends Nullable<Shares> {
   readonly item: BasketItem;
-  /** In the contract's unit, and what it costs. Only in a basket of quantities. */
+  /** The quantity in the contract's unit, and its costs. Only in a basket of quantities. */
   readonly bought?: Costs & { readonly quantity: Decimal };
 }
 
@@ -108,7 +108,10 @@ interface LikeForLike {
   readonly level: Decimal;
 }
 
-/** A priced index or basket. Level and changes are null if an item lacks what they compare, or there is none. */
+/**
+ * A priced index or basket. Level and changes are null if an item lacks a compared level, or there is no
+ * item.
+ */
 export interface Composite {
   readonly level: Decimal | null;
   readonly chg24hPct: Decimal | null;

@@ -79,9 +79,9 @@ export const LONG_CADENCE_DAYS = 30;
 export const CARRY_PER_CADENCE = 1.5;
 
 /**
- * The carry limit in days: the contract's own, or else that of the publication. With a long cadence and no
- * limit of its own it is at least CARRY_PER_CADENCE times the cadence, rounded up: a contract that is priced
- * once a quarter must not leave the board between two prices.
+ * The carry limit in days: the contract's own, or else the publication's. With a long cadence and no limit of
+ * its own it is at least CARRY_PER_CADENCE times the cadence, rounded up: a contract that is priced once a
+ * quarter must not leave the board between two prices.
  */
 export function carryLimitDays(
   { maxCarryDays, cadenceDays }: Contract,

@@ -48,7 +48,7 @@ function isFresh(ageSessions: number, contract: Contract): boolean {
 
 /**
  * The last session up to `session` at which the contract's level differed from the one before it. A first
- * level differs, and so does one with a break. Null without any level.
+ * level counts as different, and a level with a break also does. Null without any level.
  */
 function movedAt(series: Series | undefined, session: Session): Session | null {
   const levels = series?.levels;

@@ -1,7 +1,7 @@
 /**
- * The series of all indices of a snapshot, and what they go on from. A close that is published stays: it
- * changes only by a revision of the session that first published it, by a rollback that withdraws it, or by a
- * restatement.
+ * The series of all indices of a snapshot, and the states from which they go on. A close that is published
+ * stays: it changes only by a revision of the session that first published it, by a rollback that withdraws
+ * it, or by a restatement.
  */
 import {
   keepsCloses,

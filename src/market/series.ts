@@ -164,8 +164,8 @@ export class Series {
   }
 
   /**
-   * The terms at `session` that later breaks changed. The first break after the session that changed a
-   * term says what it was.
+   * The terms at `session` that later breaks changed. The first break after the session that changed a term
+   * holds its old value.
    */
   termsAt(session: Session): EarlierTerms {
     const later = this.#changesOfTerms.filter((level) => level.session > session);

@@ -1,23 +1,26 @@
-/** Answers that agents can read: they stop at about 25,000 tokens, and lose what they knew before long ones. */
+/**
+ * Answers that agents can read: they stop at about 25,000 tokens, and a longer answer pushes earlier context
+ * out.
+ */
 import { z } from "zod";
 import type { ApiAnswer } from "./api.ts";
 
 /** The characters of an answer: a token of such text has about 2.5. */
 export const ANSWER_CHARACTERS_MAX = 50_000;
-/** Of a page of short rows, with what stands around it. */
+/** Of a page of short rows, with the text around it. */
 const ROWS_CHARACTERS_MAX = 19_000;
 const FOUND_EACH_PAGE = 20;
 
 /** An answer for an agent. */
 export interface Told extends ApiAnswer {
-  /** What it leaves out, and how to get that. */
+  /** The parts that it leaves out, and how to get them. */
   readonly more?: string;
 }
 
-/** In a published file each element of a list has its own line, and so has its end. */
+/** In a published file each element of a list has its own line, and the end of the list has one. */
 const CONSTITUENTS = /"(?:contributions|last_used)":\[\n[^]*?\n\],/g;
 
-/** An index without what it says of each constituent. */
+/** An index without the fields of each constituent. */
 export const withoutConstituents = (answer: ApiAnswer): Told => {
   const body = answer.body.replace(CONSTITUENTS, "");
   if (answer.isRefused || body === answer.body) return answer;

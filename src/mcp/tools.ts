@@ -195,7 +195,7 @@ export function mcpServer(ask: Ask): McpServer {
   );
   tool(
     "list_publications",
-    "What was published and when: publications, rollbacks and prunes, with the numbers that publication takes. Costs no call.",
+    "All entries of the log with their times: publications, rollbacks and prunes, with the numbers that publication takes. Costs no call.",
     {
       after: z
         .int()
@@ -228,7 +228,7 @@ const resultWith = (answer: z.ZodType) =>
       .string()
       .nullable()
       .describe("Of the whole answer at that address; null: a part of it stands here"),
-    more: z.string().optional().describe("What is left out here, and how to get it"),
+    more: z.string().optional().describe("The parts left out here, and how to get them"),
     answer,
   });
 

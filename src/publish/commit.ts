@@ -44,7 +44,7 @@ export async function beginSnapshot(
 ): Promise<Sink | null> {
   await store.prove();
   // Only the run that creates the first file writes the snapshot. This one may have chosen the name long ago,
-  // and another run may have published it since, or may still remove what it wrote: then its claim is there.
+  // and another run may have published it since, or may still remove its files: then its claim is there.
   const first = snapshotFileKey(name, FILES.catalog);
   const body = Buffer.from(renderCatalog(catalog));
   if ((await store.create(first, body)) === "taken") return null;
@@ -92,7 +92,7 @@ export async function commit(
   // A prune takes the files of a run that can no longer publish: that is no damage.
   const isLate = damages.length > 0 && (await isOvertaken(store, newest));
   if (damages.length > 0 && !isLate) {
-    const what = `${snapshotText(name)} in ${store.location} differs from what was written`;
+    const what = `${snapshotText(name)} in ${store.location} differs from the bytes that were written`;
     throw new DamageError(`${what}; it is not published`, damages);
   }
   const appended = isLate

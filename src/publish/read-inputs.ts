@@ -27,7 +27,7 @@ const LEVEL_DECIMALS = 6;
 
 const READ_LEVELS = { quotes: readQuotes, closes: readCloses };
 
-/** What was read of one source, and its bytes as gzip. */
+/** The content of one source, and its bytes as gzip. */
 type ReadInput = Omit<InputEntry, "key"> & { readonly stored: Buffer };
 
 export interface Inputs {
@@ -123,7 +123,7 @@ const withAnswer = (source: InputSource, answer: Buffer | undefined): InputSourc
     ? source
     : { ...source, open: () => pipeline(Readable.from([answer]), createGunzip(), () => undefined) };
 
-/** A copy of the source that notes what is read of it until the call of `end`. */
+/** A copy of the source that records the bytes read until the call of `end`. */
 function recorded(source: InputSource) {
   const hash = createHash("sha256");
   const gzip = createGzip();
@@ -146,7 +146,7 @@ function recorded(source: InputSource) {
   return { copy: { ...source, open }, end };
 }
 
-/** What the gates let through, and what was left out or rounded, with who judged so. */
+/** The accepted findings, and the rows left out or rounded, each with the person who judged. */
 export function judgementsOf(
   accepted: readonly Accepted[],
   { held, later, unknown, rounded }: GivenLevels,

@@ -66,8 +66,8 @@ export interface Rendering {
 }
 
 /**
- * Renders all files and ledger months once, and hands on what they are stored as, except the months that the
- * parent has. No more than a few files are in memory at once.
+ * Renders all files and ledger months once, and hands on their stored form, except the months that the parent
+ * has. No more than a few files are in memory at once.
  */
 export async function render(
   name: SnapshotName,
@@ -111,7 +111,7 @@ export async function render(
   return { identity: identityOf(files, entries), views, files, ledger: entries };
 }
 
-/** Renders a file and hands on what it is stored as. Returns its entry in the manifest. */
+/** Renders a file and hands on its stored form. Returns its entry in the manifest. */
 async function handOn(
   { path, tier, render }: PlannedFile,
   name: SnapshotName,
@@ -143,7 +143,7 @@ async function handOn(
 
 const sized = (bytes: Uint8Array) => ({ bytes: bytes.length, sha256: sha256Hex(bytes) });
 
-/** Throws InputError if no reader would accept what is to be stored. */
+/** Throws InputError if a file exceeds a limit of its readers. */
 function requireFit(named: Partial<Parameters<typeof unfitIn>[0]>): void {
   const unfit = unfitIn({ files: [], ledger: [], inputs: [], ...named });
   if (unfit !== null) throw new InputError(`The snapshot exceeds a size limit: ${unfit}`);

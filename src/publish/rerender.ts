@@ -21,10 +21,11 @@ export interface Renewal extends ReleaseOptions {
 }
 
 /**
- * Makes a revision of the head with the same ledger, catalog and limits, and with the attribution given or the
- * same one, unless it would hold the same bytes; with `restates` unless no close of a series would change.
- * Throws ConflictError if nothing is published, RefusedError if the gates on the time refuse it, InputError if
- * it accepts what they do not refuse, DamageError if the head is damaged, UnreachableError if the store fails.
+ * Makes a revision of the head with the same ledger, catalog and limits, and with the attribution given or
+ * the same one, unless it would hold the same bytes; with `restates` unless no close of a series would
+ * change. Throws ConflictError if nothing is published, RefusedError if the gates on the time refuse it,
+ * InputError if it accepts a gate that refuses nothing, DamageError if the head is damaged, UnreachableError
+ * if the store fails.
  */
 export const rerender = (
   reason: string,

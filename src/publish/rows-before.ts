@@ -1,4 +1,7 @@
-/** Reads the parent's rows of levels and superseded rows, which those of the next snapshot are compared with. */
+/**
+ * Reads the parent's rows of levels and superseded rows. The rows of the next snapshot are compared with
+ * them.
+ */
 import { inflatedAtOnce, slicesOf } from "../snapshot/coded.ts";
 import type { FileEntry, Manifest } from "../snapshot/manifest.ts";
 import { formsOf, readVerified, type NamedObject } from "../snapshot/stored-snapshot.ts";

@@ -1,7 +1,7 @@
 /**
  * The start of every payload. The order and the spacing are part of the format: the proxy raises
- * `delayed_sessions` in stored bytes without reading the rest (see raiseDelay), and whoever proves an
- * answer puts the number back.
+ * `delayed_sessions` in stored bytes without reading the rest (see raiseDelay), and a check puts the number
+ * back before it proves an answer.
  */
 import { sessionUtc, type Session } from "../market/session.ts";
 

@@ -90,7 +90,7 @@ export class KnownRows {
       while (records.isUpTo(this.#floor)) records.take();
       return records;
     });
-    // Most contracts have what they had, without a few of the first ones.
+    // Most contracts have the rows from before, without a few of the first ones.
     if (ended.length === 0 && before.length <= 1 && before.every((text) => text.id === id)) {
       return kept.map((records) => records.rest).join("");
     }

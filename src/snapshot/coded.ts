@@ -45,7 +45,7 @@ const HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
 const TRAILER_BYTES = 8;
 
 /**
- * Twice as fast as zlib's default level. Rows of prices repeat what is near, and become smaller in a small
+ * Twice as fast as zlib's default level. Rows of prices repeat nearby text, and become smaller in a small
  * window: a near place takes fewer bits there.
  */
 const CODING = { level: 4, windowBits: 13 };
@@ -116,7 +116,7 @@ export async function inflated(
 export async function requireForm(code: Buffer, file: CodedFile, where: string): Promise<void> {
   const plain = await inflated(code, file.bytes, where);
   if (sha256Hex(plain) !== file.sha256) {
-    throw new DamageError(`${where} is damaged: what it inflates to has another SHA-256`);
+    throw new DamageError(`${where} is damaged: its inflated bytes have another SHA-256`);
   }
   for (const { at, bytes: rowsBytes, coded: place, ...slice } of slicesOf(file)) {
     const piece = code.subarray(place.at, place.end);
@@ -145,7 +145,7 @@ export const slicesOf = ({ bytes, gzip, parts = [] }: CodedFile): FileSlice[] =>
   });
 
 /**
- * The first slice that is no piece of the file, and what was expected; null: each is one. Slices that pass
+ * The first slice that is no piece of the file, and the expected one; null: each is one. Slices that pass
  * inflate together to no more than the file.
  */
 export function unfitSlice(file: CodedFile): string | null {
@@ -164,7 +164,7 @@ export function unfitSlice(file: CodedFile): string | null {
   return null;
 }
 
-/** What comes before the first slice, from its coded bytes alone. */
+/** The bytes before the first slice, from their coded bytes alone. */
 export const inflatedHeader = (piece: Buffer, sizeBytes: number, where: string): Promise<Buffer> =>
   inflated(piece.subarray(HEADER.length), sizeBytes, where, inflateFlushed);
 

@@ -167,8 +167,8 @@ export const renderManifest = (manifest: Manifest): Buffer =>
   Buffer.from(`${JSON.stringify(manifest, null, 1)}\n`);
 
 /**
- * The first object that no reader of the manifest accepts, and what was expected; null: they accept all.
- * Its keys and sizes say what is read whole, copied and kept, so none is trusted.
+ * The first object that no reader of the manifest accepts, and the expected one; null: they accept all. Its
+ * keys and sizes decide which objects are read whole, copied and kept, so none is trusted.
  */
 export function unfitIn({
   files,

@@ -5,7 +5,7 @@
  *   accounts:acme:<id>   what stays of an account that was removed, until the time of its counts is over
  *   keys:<sha256>        {"key_id":"cbk_1a2B3c4D","account":"acme","suspended":false,…}; of a link the same
  *   key-ids:<KEYID>      {"sha256":"…"}
- *   facts:…              what is kept beside them: facts.ts, account-log.ts
+ *   facts:…              kept beside them: facts.ts, account-log.ts
  *
  * One look-up finds a key by its SHA-256, a second one its account, however many there are. Functions
  * that look something up throw DamageError if an item is not a record; they pass on what the driver
@@ -205,9 +205,9 @@ function recordOf<T>(schema: z.ZodType<T>, item: string, value: unknown): T | nu
 export type Write = <T extends object | null>(item: string, value: T) => T;
 
 /**
- * Runs `plan` and writes what it writes as one atomic change: no other change comes between the plan's
- * reads and the write, and readers see all of the change or nothing. A plan that others' changes overtake
- * runs again. If `plan` throws, this throws the same and writes nothing.
+ * Runs `plan` and makes all its writes as one atomic change: no other change comes between the plan's reads
+ * and the write, and readers see all of the change or nothing. A plan that others' changes overtake runs
+ * again. If `plan` throws, this throws the same and writes nothing.
  */
 export async function change<T>(
   state: StateDriver,

@@ -139,6 +139,6 @@ async function requireCopied(wanted: StateContent, to: string): Promise<void> {
     seenNumber(wanted) <= seenNumber(found);
   if (isWhole) return;
   throw new DamageError(
-    `State ${redactedUrl(to)} reads back differently from what was copied into it: do not use it, and copy again into another one`,
+    `State ${redactedUrl(to)} reads back differently from its source. Do not use it; copy again into another one`,
   );
 }

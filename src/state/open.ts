@@ -77,7 +77,7 @@ export const surveyState = (
 
 /**
  * The state of `location` for one of any number of proxies. Throws InputError, NoStateError, or
- * UnreachableError if the state does not answer, cannot be used, or may drop what it holds.
+ * UnreachableError if the state does not answer, cannot be used, or may drop its keys.
  */
 export async function openGatekeeper(
   location: string,

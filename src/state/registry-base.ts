@@ -37,7 +37,7 @@ export abstract class RegistryBase {
     this.clock = clock;
   }
 
-  /** Runs `plan` as one atomic change (see accounts.ts), with what it notes in the log. */
+  /** Runs `plan` as one atomic change (see accounts.ts), with its notes for the log. */
   protected change<T>(plan: (write: Write, note: Note) => Promise<T>): Promise<T> {
     return change(this.state, async (write) => {
       const changes: NotedChange[] = [];

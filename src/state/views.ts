@@ -33,7 +33,7 @@ export function keyView(key: KeyRecord, nowMs: number) {
 }
 export type KeyView = ReturnType<typeof keyView>;
 
-/** A link: what it reads, for whom, and whether it still does. */
+/** A link: its file, its account, and whether it still works. */
 export function linkView(link: KeyRecord, nowMs: number) {
   const { key_id: link_id, account, path, label, created_at, revoked_at } = link;
   return { link_id, account, path, label, created_at, revoked_at, status: keyStatus(link, nowMs) };

@@ -9,7 +9,7 @@ const ANSWER_BYTES_MAX = 10_000_000;
 const SLOW_AFTER_MS = 60_000;
 const BYTES_PER_MS_MIN = 10;
 
-/** A client that fails if an answer is too slow, or too large for what is no object. */
+/** A client that fails if an answer is too slow, or too large for anything but an object. */
 export function boundedClient(config: S3ClientConfig): S3Client {
   const client = new S3Client(config);
   client.middlewareStack.add(

@@ -55,7 +55,7 @@ export function s3Error(place: S3Place, verb: S3Verb, key: string, error: unknow
   );
 }
 
-/** Whether the server answers that it will not; it may still do what it is too busy or too slow for. */
+/** Whether the server refuses for good. A server that is too busy or too slow may still do it. */
 function isRefusal(error: unknown): boolean {
   const { status, message } = parts(error);
   const isAnswer = status !== null && status >= 400 && status < 500;

@@ -1,4 +1,4 @@
-/** What handlers are asked, and what they answer with. http/road.ts asks them. */
+/** The requests that handlers get, and their answers. http/road.ts calls them. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { Place } from "../../lib/turns.ts";
 import type { Tier } from "../../market/tier.ts";

@@ -218,7 +218,7 @@ export function dataAnswers(sources: DataSources) {
   }
 }
 
-/** What was found, with this cache-control. */
+/** The found file, with this cache-control. */
 async function keptAs(
   cacheControl: string,
   finding: ReturnType<typeof pricedBasket | typeof selected>,
@@ -231,7 +231,7 @@ export function noSession({ trouble }: LiveSnapshot, pollMs: number): Denial {
   const detail =
     trouble === null
       ? "No session is published yet."
-      : "What is published cannot be loaded at the moment.";
+      : "The published snapshot cannot be loaded at the moment.";
   return deny("no_session", detail, { retryAfterMs: pollMs });
 }
 

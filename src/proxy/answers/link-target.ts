@@ -1,6 +1,6 @@
 /**
- * Links: addresses below /l/ that read one file of an account without a header field, for programs that
- * can send none. A link holds a token like a key's; the account and what is read are in the state.
+ * Links: addresses below /l/ that read one file of an account without a header field, for programs that can
+ * send none. A link holds a token like a key's. The state holds the account and the file.
  */
 import { InputError } from "../../lib/errors.ts";
 import { KEY_PREFIX, LINK_PREFIX, quoted } from "../../state/api-keys.ts";

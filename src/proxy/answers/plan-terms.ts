@@ -47,7 +47,7 @@ const file = z.strictObject(
   `an object with ${tiersWhere(() => true, "and")}, ${PLACES.join(", ")}, or some of them`,
 );
 
-/** What is told of each tier, and where one gets plans, as a whole. */
+/** The terms of each tier, and where to get a plan. */
 export type PlanTerms = Readonly<z.infer<typeof file>>;
 
 /** The terms of the table of tiers. */

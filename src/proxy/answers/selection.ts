@@ -50,7 +50,7 @@ export interface Selection extends Pick<Limits, "from" | "to" | "last"> {
   readonly segments: readonly string[] | null;
   /** The number of an entry of the log. */
   readonly after: number | null;
-  /** A date: only what was first published on it or later. */
+  /** A date: only rows that were first published on it or later. */
   readonly since: string | null;
   /** The same for each query that means the same lines. */
   readonly name: string;

@@ -1,6 +1,7 @@
 /**
- * What waits for its readers, over all connections of a server. A reader that does not read keeps what
- * is written of its answers in memory, so the sum is bounded. The time without a byte read is also bounded.
+ * The bytes that wait for their readers, over all connections of a server. A reader that does not read keeps
+ * the written part of its answers in memory, so the sum is bounded. The time without a byte read is also
+ * bounded.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -45,7 +46,7 @@ export class Backlog {
     this.#trustedHops = trustedHops;
   }
 
-  /** Counts what is written of an answer until the reader has taken it. */
+  /** Counts the written bytes of an answer until the reader has taken them. */
   wait(response: ServerResponse): void {
     const bytes = response.writableLength;
     // Nearly all answers fit the socket's buffer at once and need no timeout.

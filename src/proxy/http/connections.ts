@@ -17,7 +17,7 @@ export class Connections {
   readonly #handshaking = new Map<string, Socket>();
   /** The newest answer begun on each open connection; null before the first. */
   readonly #newest = new Map<Socket, ServerResponse | null>();
-  /** Node's listeners that let an answer go on when the reader has taken what was written. */
+  /** Node's listeners that let an answer go on when the reader has taken the written bytes. */
   readonly #drains = new WeakMap<Socket, readonly (() => void)[]>();
   /** Connections that this server has ended and that are not closed yet. */
   readonly #leaving = new WeakSet<Socket>();

@@ -66,7 +66,7 @@ async function stream(response: ServerResponse, body: LargeBody, backlog: Backlo
   }
 }
 
-/** Resolves when the client has taken what was written, or has left. */
+/** Resolves when the client has taken the written bytes, or has left. */
 const drained = (response: ServerResponse): Promise<void> =>
   new Promise((resolve) => {
     const done = (): void => {

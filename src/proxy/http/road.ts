@@ -155,7 +155,7 @@ export function roadOf(options: RoadOptions): Travel {
         : address.find(exchange, reader as AdmittedCaller, place));
       if (!("cacheControl" in found)) return found;
 
-      // Refuse or 304: what is known of the answer without its body decides.
+      // Refuse or 304: decided by the answer's header, without its body.
       const unmade = "forms" in found ? null : found;
       const known = "forms" in found ? intentOf(found.forms, request) : null;
       const stop = stopOf(

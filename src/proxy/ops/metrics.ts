@@ -38,7 +38,7 @@ export interface Observed {
   readonly certificateEndMs: () => number;
 }
 
-/** Each metric that is read on each scrape, and what it says. A counter's name ends in `_total`. */
+/** Each metric that is read on each scrape, and its help text. A counter's name ends in `_total`. */
 const HELP = {
   process_cpu_seconds_total: "Processor time used, user and system.",
   process_start_time_seconds: "Start, as epoch seconds.",

@@ -9,7 +9,7 @@ import { LOG_LEVELS, type LogLevel, type RequestLog } from "./log-options.ts";
 import { perSecond } from "./per-second.ts";
 import { StandardError } from "./standard-error.ts";
 
-/** `err` is an error, or what stands for one. */
+/** `err` is an error, or a text in its place. */
 type Fields = Readonly<Record<string, unknown>>;
 type WriteLine = (fields: Fields, message: string) => void;
 

@@ -1,8 +1,8 @@
 /**
- * Old snapshots, opened when somebody asks for them: the manifest is proven against its entry in the log. A file
- * is read when it is sent, not before it is known whether it is. A read file is kept until its share of the
- * memory is used; then what was not asked for lately goes. Large files are streamed. All reads wait for their turn
- * in the queue (lib/turns.ts), so that live answers come between.
+ * Old snapshots, opened when somebody asks for them: the manifest is proven against its entry in the log. A
+ * file is read when it is sent, not before it is known whether it is. A read file is kept until its share of
+ * the memory is used; then the files that were asked for longest ago go. Large files are streamed. All reads
+ * wait for their turn in the queue (lib/turns.ts), so that live answers come between.
  *
  * The `delayed_sessions` of old files is never raised.
  */

@@ -15,7 +15,7 @@ export type HeaderFields = Readonly<Record<string, string>>;
 /** The same as Node writes them: names and values in turn. */
 export type RawFields = readonly string[];
 
-/** What is known of an entity before its body is made: enough for preconditions, and for a 304. */
+/** The properties of an entity before its body is made: enough for preconditions, and for a 304. */
 export interface Validators {
   readonly etag: string;
   /** For Last-Modified and If-Modified-Since (epoch milliseconds); null: it has no date. */

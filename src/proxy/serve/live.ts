@@ -51,7 +51,7 @@ export class LiveSnapshot {
   readonly #options: LiveSnapshotOptions;
   /** How many loads succeeded and failed since the start. */
   readonly loads = { loaded: 0, failed: 0 };
-  /** What is served; null until a snapshot is loaded. */
+  /** The served snapshot; null until one is loaded. */
   current: LoadedSnapshot | null = null;
   trouble: Trouble | null = null;
   /** The newest publication known, served or not; null: none is known. */
@@ -114,7 +114,7 @@ export class LiveSnapshot {
     }
   }
 
-  /** Reads the log on, and loads what is new or due again. Throws as `LogReader.follow` does. */
+  /** Reads the log on, and loads a new head, or one that is due again. Throws as `LogReader.follow` does. */
   async #follow(): Promise<void> {
     const { reader, log } = this.#options;
     const trouble = await reader.follow();

@@ -27,7 +27,7 @@ import {
 /** Callers repeat the same few baskets and selections. One takes 2 to 25 kB. */
 const COMPUTED_MAX = 500;
 
-/** Bytes of memory per stored byte: what is stored, the same with a raised delay, and as text to send. */
+/** Bytes of memory per stored byte: the stored bytes, the same with a raised delay, and the text to send. */
 const HELD_COST = 3;
 
 /** A verified snapshot, ready to answer from at once. */
@@ -59,7 +59,7 @@ const INFLATED_SHARE = 1 / 8;
 /** During a switch two snapshots are in memory. An eighth is left for old ones (archive.ts). */
 const LIVE_SHARE = 7 / 16;
 
-/** What is kept for as long as the snapshot is served. */
+/** Keeps files for as long as the snapshot is served. */
 class LiveShelf implements Shelf {
   readonly #kept = new Map<string, unknown>();
   readonly #held: ReadonlyMap<string, number>;

@@ -1,13 +1,13 @@
 /**
- * The log as the proxy has it: read whole at the start, then entry by entry at each poll. All entries are
- * in memory, about a kilobyte each: what was read once stays as it was, whatever happens to the store. Each
- * poll compares the newest one and, in turn, one of the others with the store, so that a change is
- * reported, and about every thirtieth poll lists the log to find gaps.
+ * The log as the proxy has it: read whole at the start, then entry by entry at each poll. All entries are in
+ * memory, about a kilobyte each. An entry that was read stays as it was, whatever happens to the store. Each
+ * poll compares the newest one and, in turn, one of the others with the store, so that a change is reported,
+ * and about every thirtieth poll lists the log to find gaps.
  *
  * With keys, the log ends for the proxy at the newest entry that one of them signed: it is proven by its
- * links from the first entry on, and must have the newest entry that proxies of this state have
- * accepted before. An unsigned end waits until a signed entry comes after it. Without keys, damaged
- * entries of the past are left out until they are whole.
+ * links from the first entry on, and must have the newest entry that proxies of this state have accepted
+ * before. An unsigned end waits until a signed entry comes after it. Without keys, damaged entries of the
+ * past are left out until they are whole.
  */
 import { DamageError, orDamage, UnreachableError } from "../../lib/errors.ts";
 import {
@@ -39,7 +39,7 @@ export class LogReader {
   readonly #vouchers: Vouchers | null;
   /** The entry with the number n is at n − 1; an error in the place of one that is damaged. */
   readonly #log: (StoredEntry | DamageError)[] = [];
-  /** What was read after it, and is not accepted yet. */
+  /** Entries read after it that are not accepted yet. */
   #waiting: StoredEntry[] = [];
   /** For how many of those that wait a signature vouches: the newest signed one and those before it. */
   #vouched = 0;
@@ -91,9 +91,9 @@ export class LogReader {
   }
 
   /**
-   * Reads on; callers at the same time share the reading. Returns why the log is not followed to its end,
-   * or is not what it was; null: it is. Throws UnreachableError if the store does not answer, or at the
-   * start the memory.
+   * Reads on; callers at the same time share the reading. Returns why the log is not followed to its end, or
+   * differs from the one that was read; null: it is the same. Throws UnreachableError if the store does not
+   * answer, or at the start the memory.
    */
   follow(): Promise<Error | null> {
     this.#following ??= this.#follow().finally(() => (this.#following = null));
@@ -123,7 +123,10 @@ export class LogReader {
     return damage ?? gap ?? (isFirst ? null : damageOf(() => this.#compare()));
   }
 
-  /** Reads what comes after the newest entry read, which must be as it was. Returns why not to the end. */
+  /**
+   * Reads the entries after the newest one read, which must be as it was. Returns why it stopped before the
+   * end.
+   */
   async #readOn(): Promise<DamageError | null> {
     const last =
       this.#waiting.at(-1) ?? (this.newestNumber > 0 ? this.get(this.newestNumber) : null);
@@ -132,7 +135,7 @@ export class LogReader {
     const change = last && ((first === undefined ? damage : null) ?? changeOf(last, first));
     if (change !== null && this.#waiting.length === 0) return change;
     if (change !== null) {
-      // What is not accepted may still be replaced.
+      // An entry that is not accepted may still be replaced.
       this.#waiting = [];
       this.#vouched = 0;
       return this.#readOn();
@@ -176,7 +179,7 @@ export class LogReader {
   ): Promise<void> {
     const waiting = this.#waiting;
     const known = this.newestNumber;
-    // At the start only what was served before shows that no more than the end is damaged.
+    // At the start only the entry that was served before shows that no more than the end is damaged.
     if (known === 0 && damage !== null && waiting.length < (seen?.number ?? Infinity)) throw damage;
     if (seen !== null) {
       const same = seen.number > known ? waiting[seen.number - 1 - known] : this.get(seen.number);
@@ -217,7 +220,7 @@ export class LogReader {
     if (entry.number > (this.head?.number ?? 0)) this.head = entry;
   }
 
-  /** Throws DamageError if an entry, in turn one of all, is not what it was. Takes one that is whole again. */
+  /** Throws DamageError if an entry, in turn one of all, has changed. Takes one that is whole again. */
   async #compare(): Promise<void> {
     const damaged = this.#log.findIndex((known) => known instanceof DamageError) + 1;
     this.#compared = (this.#compared % this.newestNumber) + 1;

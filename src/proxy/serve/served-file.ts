@@ -131,7 +131,7 @@ export class PreparedFile {
   }
 
   /**
-   * What is known of the forms before they are made. `name` tells lines of the file from others; the whole
+   * The properties of the forms before they are made. `name` tells lines of the file from others; the whole
    * has an empty one.
    */
   tags(overdue: number, name = ""): Forms<Validators> {
@@ -226,7 +226,10 @@ export class PreparedFile {
     return this.#formsOf(overdue, name, { plain, gzip, ...size }, content);
   }
 
-  /** The fields that describe the file, or what is made of it: `what` stands before the extension of its name. */
+  /**
+   * The fields that describe the file, or a selection from it: `what` stands before the extension of its
+   * name.
+   */
   #content(what = ""): HeaderFields {
     const { entry, nameEnd, tier, position } = this.#file;
     if (nameEnd === null) return { "content-type": entry.media_type };
@@ -235,7 +238,7 @@ export class PreparedFile {
     return {
       "content-type": entry.media_type,
       "content-disposition": `attachment; filename="${name}"`,
-      // A part of what is stored coded only would be inflated from the beginning.
+      // A part of a file that is only stored coded would be inflated from the beginning.
       "accept-ranges": entry.stored === "gzip" ? "none" : "bytes",
     };
   }
@@ -250,7 +253,7 @@ async function raisedSource(
 ): Promise<Sized> {
   const stored = Buffer.isBuffer(plain) ? plain : await plain(place);
   if (!Buffer.isBuffer(stored)) {
-    // What is not in memory is large, and comes as a stream.
+    // A file that is not in memory is large, and comes as a stream.
     const open: OpenStream = async (ofReader) =>
       (await (plain as OpenStream)(ofReader)).pipeThrough(raised(overdue));
     const hash = createHash("sha256");

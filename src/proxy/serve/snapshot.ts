@@ -36,7 +36,7 @@ import {
   type OpenStream,
 } from "./stream.ts";
 
-/** A snapshot's files and what is parsed of them, in memory or read when somebody asks for them. */
+/** A snapshot's files and their parsed content, in memory or read when somebody asks for them. */
 export interface ServedSnapshot extends Pick<Manifest, "tiers"> {
   readonly stamp: SnapshotStamp;
   /** Recent baskets and small selections by name and number of overdue sessions; null: none is kept. */
@@ -57,10 +57,13 @@ export interface Kept<T> {
   readonly bytes: number;
 }
 
-/** What was read of snapshots. */
+/** Files that were read from snapshots. */
 export interface Shelf {
   get(name: string): unknown;
-  /** What is kept, or what `read` reads when it is the place's turn; those who ask for the same share one read. */
+  /**
+   * The kept value, or the result of `read` when it is the place's turn. Requests for the same share one
+   * read.
+   */
   read<T>(name: string, place: Place, read: () => Promise<Kept<T>>): Promise<T>;
   /** Forgets what turned out to be damaged while it was sent. */
   forget(name: string): void;
@@ -94,7 +97,7 @@ export function servedSnapshot(
 ): ServedSnapshot & { verifyAll(paths: readonly string[]): Promise<void> } {
   const nameOf = (path: string): string => nameOn(publication, path);
 
-  /** What is kept of the file, or a source that reads it when it is opened. */
+  /** The kept file, or a source that reads it when it is opened. */
   function sourceFor(entry: FileEntry): FileSource {
     const name = nameOf(entry.path);
     const kept = shelf.get(name);
@@ -179,7 +182,7 @@ export function servedSnapshot(
   };
 }
 
-/** The name on a shelf: all publications of one snapshot share what is read of it. */
+/** The name on a shelf: all publications of one snapshot share its files. */
 export const nameOn = (publication: Publication, path: string): string =>
   `${snapshotText(publication)} ${publication.manifest_sha256} ${path}`;
 
@@ -220,8 +223,8 @@ function descriptionOf(
 
 /**
  * Verifies what the file is stored as, also that its coded form is one of its plain bytes. Returns the bytes,
- * or functions that open and verify them again for each answer. `onStreamFailure` receives the error if what
- * was verified is damaged later.
+ * or functions that open and verify them again for each answer. `onStreamFailure` receives the error if a
+ * verified file is damaged later.
  */
 async function verifiedSource(
   store: ObjectStore,

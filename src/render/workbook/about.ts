@@ -9,7 +9,7 @@ import { cellText } from "./cell-text.ts";
 
 const BASIS_MEANINGS: { readonly [B in BoardBasis]: string } = {
   reported: "The source reports the level for the session.",
-  assessed: "The source assesses the level from what it knows of the market.",
+  assessed: "The source assesses the level from its knowledge of the market.",
   estimated: "The level is an estimate; the source neither reports nor assesses it.",
   carried: "No level was given for the session. The last one stands; as_of is its date.",
 };

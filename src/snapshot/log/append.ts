@@ -1,14 +1,14 @@
 /**
- * Appends entries to the log: numbered, dated, linked to the entry before, signed. Every change of a
- * store is an append. If several runs append the same number, exactly one succeeds.
+ * Appends entries to the log: numbered, dated, linked to the entry before, signed. Every change of a store is
+ * an append. If several runs append the same number, exactly one succeeds.
  *
- * A prune appends an entry with the names of what it takes before it removes anything. A publish or a
- * rollback at the same time finds its number taken. A publish then starts again from the log as it is: its
- * files name the number of its entry. A rollback reads the entry: if that names something that the rollback
- * needs, the rollback is refused, otherwise it appends after the entry. If the publish comes first, the prune
- * finds its number taken and starts again. So one of the two always sees the other, whatever their clocks
- * say. A prune that crashes after its entry leaves objects that no run needs; the next prune removes them. A
- * taken name is never used again (claims.ts, ledgerMonthKey).
+ * A prune appends an entry with the names of the objects that it takes before it removes anything. A publish
+ * or a rollback at the same time finds its number taken. A publish then starts again from the log as it is:
+ * its files name the number of its entry. A rollback reads the entry: if that names something that the
+ * rollback needs, the rollback is refused, otherwise it appends after the entry. If the publish comes first,
+ * the prune finds its number taken and starts again. So one of the two always sees the other, whatever their
+ * clocks say. A prune that crashes after its entry leaves objects that no run needs; the next prune removes
+ * them. A taken name is never used again (claims.ts, ledgerMonthKey).
  */
 import { instantText } from "../../lib/clock.ts";
 import { UnreachableError } from "../../lib/errors.ts";
@@ -30,8 +30,8 @@ import { entriesIn, mustRead, requireLink } from "./walk.ts";
 type Place = "number" | "at" | "previous";
 
 /**
- * Appends the entry after `newest`, signed if there is a key. Its time is that of the clock, but never
- * before that of the entry before. Null: another run was first. Throws RefusedError if the gates on the time
+ * Appends the entry after `newest`, signed if there is a key. Its time is the clock's, but never before the
+ * time of the previous entry. Null: another run was first. Throws RefusedError if the gates on the time
  * refuse it.
  */
 export async function appendEntry(

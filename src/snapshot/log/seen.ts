@@ -25,8 +25,8 @@ export interface LogMemory {
   seen(): Promise<SeenEntry | null>;
 
   /**
-   * Remembers the entry, unless the memory has one with the same or a higher number. Atomic. Returns
-   * what it has afterwards.
+   * Remembers the entry, unless the memory has one with the same or a higher number. Atomic. Returns the
+   * entry that it then has.
    */
   see(entry: SeenEntry): Promise<SeenEntry>;
 }
@@ -36,8 +36,8 @@ export const newerSeen = (held: SeenEntry | null, entry: SeenEntry): SeenEntry =
   held !== null && held.number >= entry.number ? held : entry;
 
 /**
- * Throws DamageError unless the log has the entry. `newest` is the number of its newest entry, `sha256`
- * (hex) what it has in the place of the one that was seen; undefined: nothing. `remedy` ends the message.
+ * Throws DamageError unless the log has the entry. `newest` is the number of its newest entry, `sha256` (hex)
+ * is the log's entry in the place of the one that was seen; undefined: none. `remedy` ends the message.
  */
 export function requireSeen(
   { number, sha256: seen }: SeenEntry,

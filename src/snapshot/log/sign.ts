@@ -73,8 +73,8 @@ export function requireSigned(stored: StoredEntry, keys: readonly VerifyKey[]): 
 }
 
 /**
- * Proves that the run may append after `newest`, the newest entry that it has read. With keys to verify
- * with, one of them must have signed it. Whoever signs has seen every link from the newest entry that its
+ * Proves that the run may append after `newest`, the newest entry that it has read. With keys to verify with,
+ * one of them must have signed it. A signing program has checked every link from the newest entry that its
  * own key signed, or from the first one. Throws DamageError.
  */
 export async function requireTrusted(

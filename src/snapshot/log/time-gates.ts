@@ -20,7 +20,7 @@ export const TIME_GATES = {
 } as const;
 export type TimeGateName = keyof typeof TIME_GATES;
 
-/** The limits of a run, and what it lets through. */
+/** The limits of a run, and the gates that it accepts. */
 export interface TimeGates {
   /** How many sessions may lie between the newest entry and the clock. */
   readonly maxGapSessions: number;
@@ -41,7 +41,7 @@ export interface TimeFinding {
   readonly contract: null;
   readonly measured: number;
   readonly limit: number;
-  /** What was found and what was expected, for people. */
+  /** The finding and the expected value, for people. */
   readonly text: string;
 }
 
@@ -95,8 +95,8 @@ export function requireTimely(
 }
 
 /**
- * The same before the run writes anything. Throws InputError if it accepts what is not refused. Returns the
- * findings, which are all accepted.
+ * The same before the run writes anything. Throws InputError if it accepts a gate that refuses nothing.
+ * Returns the findings, which are all accepted.
  */
 export function passTimeGates(
   store: ObjectStore,

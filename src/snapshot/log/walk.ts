@@ -19,7 +19,10 @@ import {
 } from "./entry.ts";
 
 const READS_AT_ONCE = 16;
-/** What has a number so much higher than all others is no part of the log: nobody loses so many entries. */
+/**
+ * An object whose number is so much higher than all others is no part of the log: nobody loses so many
+ * entries.
+ */
 const GAP_MAX = 1_000;
 
 /** Reads the entry with this number; null: the log ends before it. */

@@ -1,13 +1,13 @@
 /** The Lua scripts of the state: each is one atomic step in Redis. */
 
 /**
- * KEYS: the format, the writer. ARGV: the expected format, the batch's number, the writer's time to live,
- * and as JSON the batch: each CountRequest with the count's key and time to live. Returns the
- * CountReplies as JSON.
+ * KEYS: the format, the writer. ARGV: the expected format, the batch's number, the writer's time to live, and
+ * as JSON the batch: each CountRequest with the count's key and time to live. Returns the CountReplies as
+ * JSON.
  *
- * A reply can be lost after its batch was counted. Redis therefore keeps each writer's last number
- * and reply, and answers a batch that is sent again from there. If the format is gone, the state is
- * gone, too: the script then counts nothing and returns an empty text.
+ * A reply can be lost after its batch was counted. Redis therefore keeps each writer's last number and reply,
+ * and answers a batch that is sent again from there. If the format is gone, the state is also gone: the
+ * script then counts nothing and returns an empty text.
  */
 export const COUNT_SCRIPT = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return '' end

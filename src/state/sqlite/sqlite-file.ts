@@ -63,8 +63,8 @@ export function createStateFile(folder: string, purpose: "create" | "fill"): boo
 }
 
 /**
- * Opens the existing state of a folder, or a state's file such as a backup. Throws NoStateError if there
- * is none, except for a copy that fills what it has created.
+ * Opens the existing state of a folder, or a state's file such as a backup. Throws NoStateError if there is
+ * none, except for a copy that fills a state of its own.
  */
 export function openStateFile(location: string, purpose: StatePurpose): DatabaseSync {
   const path = isFile(location) ? location : stateFilePath(location);

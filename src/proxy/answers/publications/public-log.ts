@@ -53,7 +53,7 @@ interface View {
 /** Nothing is served. */
 const NOTHING: View = { publications: [], newest: 0, changedMs: 0, key: "" };
 
-/** What is stored never changes (RFC 8246), and a cache holds it no longer than other public answers. */
+/** A stored entry never changes (RFC 8246), and a cache holds it no longer than other public answers. */
 const ENTRY_CACHE = "public, max-age=60, immutable";
 
 /** The answers of `/publications`, `/log/…`, `/feed.atom`, `/status.json`, `/status` and `/corrections`. */

@@ -85,8 +85,8 @@ const minutesLate = ({ session, at }: Publication): number =>
   Math.max(0, Math.round((Date.parse(at) - sessionStartMs(session)) / 6_000) / 10);
 
 /**
- * The snapshot that stands for each session from `from` on: the head, what it was published upon, and
- * so on. A session that was published and is not among them was rolled back.
+ * The snapshot that stands for each session from `from` on: the head, the snapshot that it was published
+ * upon, and so on. A session that was published and is not among them was rolled back.
  */
 function standingSnapshots(
   publications: readonly Publication[],
