@@ -97,7 +97,7 @@ Day = Union[str, date, Any]
 
 
 class Refused(Exception):
-    """The service, or what stands in front of it, refused.
+    """The service, or a server in front of it, refused.
 
     `status` and `code` say why, `detail` says it for people. `retry_after` says how many seconds to wait; None: waiting
     does not help. `errors` lists the faults of parameters, `did_you_mean` has ids that are near, `plans` is the page of
@@ -375,8 +375,8 @@ class Client:
         return Rows(records, about, BOARD)
 
     def contracts(self) -> Rows:
-        """All contracts of the catalog, those of higher tiers and delisted ones included, without levels; `about` has
-        the segments. Never costs a call.
+        """All contracts of the catalog, also of higher tiers and delisted ones, without levels. `about` has the
+        segments. Never costs a call.
         """
         answer = self._transport.get("/contracts", {})
         catalog = _object(answer)
@@ -525,12 +525,12 @@ class Client:
 
         With the file `state` nothing is lost over restarts: every publication since the last look is judged, and an event
         counts as told when the loop asks for the next one. Until then, and if you leave the loop, the next start tells it
-        again, with the same `event_id`. One program at a time may use the file. `once` ends after what is new, for cron.
+        again, with the same `event_id`. One program at a time may use the file. `once` ends after the new events, for cron.
 
         It looks every ten minutes, and every minute while a session is due. A look costs nothing unless something was
         published; then it costs a call for the board, one for all indices, and one for corrections, for each publication.
-        After the first look it goes on when the network, or what stands in front of the service, fails or answers in its
-        place, and when an answer is damaged.
+        After the first look it goes on when the network fails, when a server in front of the service fails or answers in
+        its place, and when an answer is damaged.
         """
         return _Watch(self, self._transport, _rules(rules), every_seconds, once).events(state)
 
@@ -636,7 +636,7 @@ class _Copy:
         self.db.execute("delete from history where contract_id not in (select contract_id from contracts)")
         moved = abs((_instant(answer.about["session_utc"]).date() - _instant(str(self.session)).date()).days)
         if moved > 0 and first is not None:
-            # The first day of the histories moves, too; in leap years by a day more.
+            # The first day of the histories also moves. In leap years it moves by a day more.
             self._take(then, None, "", str(date.fromisoformat(first) + timedelta(moved + 1)))
         self._take(then, [id for id in ids if id not in known], "", "9999-12-31")
         if any(each["corrections"] for each in made):
@@ -653,7 +653,7 @@ class _Copy:
             some = ids[at:at + IDS_MAX] if ids else None
             header, rows = _table(then.file("history.csv", some, start=start or None, end=end), "contract_id", "date")
             if _line(header) != self.header:
-                raise Damaged("the columns differ from those of the other answers")
+                raise Damaged("the answers have different columns")
             if some is None:
                 self.db.execute("delete from history where date between ? and ?", [start, end])
             else:
@@ -804,7 +804,7 @@ class _Watch:
                     time.sleep(self._wait_seconds())
 
     def _tell(self) -> Iterator[dict[str, Any]]:
-        """Yields what is pending. Each counts as told when the next one is asked for."""
+        """Yields pending events. Each counts as told when the next one is asked for."""
         while self.alerts is not None and self.alerts.pending:
             yield self.alerts.pending[0]
             self._keep(replace(self.alerts, pending=self.alerts.pending[1:]))
@@ -862,7 +862,7 @@ class _Watch:
             return bool(self.entries)
 
     def _judge_new_rules(self, alerts: _Alerts) -> None:
-        """Judges rules that the state does not know by what was judged last; the others stand where they stood."""
+        """Judges rules that the state does not know by the board that was judged last. The others stay."""
         if any(rule.key not in alerts.sides for rule in self.rules):
             board = self.client.prices()
             if board.about["publication"] == alerts.publication:
@@ -882,7 +882,7 @@ class _Watch:
             raise
 
     def _judge(self, number: int, board: Rows, view: Client, corrections: list[dict[str, Any]]) -> None:
-        """Finds the events of a publication, and keeps them with what they follow from, all at once."""
+        """Finds the events of a publication, and keeps them with the levels that caused them, all at once."""
         before, session = self.alerts, str(board.about["session_utc"])
         found = _Findings(self.rules, before, number, session, board, view)
         if before is not None and session != before.session_utc:
@@ -989,7 +989,7 @@ class _Findings:
             })
 
     def add(self, event: str, place: str, id: str, text: str, more: Mapping[str, Any]) -> None:
-        """Notes an event. Its id follows from the entry of the log and what it is about alone."""
+        """Notes an event. Its id depends only on the entry of the log and on its subject."""
         words = json.dumps([self.number, event, place, id])
         event_id = hashlib.sha256(words.encode()).hexdigest()[:24]
         if all(each["event_id"] != event_id for each in self.events):
@@ -1035,7 +1035,7 @@ class _Findings:
                 for row in self.view.series(last=max(WINDOWS.values()) + 1):
                     self._closes.setdefault(row["index_id"], {})[row["date"]] = _exact(row["close"])
             except Refused as refusal:
-                # Where indices are not for the caller, an id may still be that of a contract.
+                # Where indices are not for the caller, an id may still name a contract.
                 if is_index or refusal.status not in (401, 403):
                     raise
         closes = self._closes.get(id)
@@ -1064,7 +1064,7 @@ def _segment_id(name: str) -> str:
 
 
 def _rules(given: Mapping[str, Any] | Iterable[Mapping[str, Any]] | None) -> list[_Rule]:
-    """Checks rules. Raises ValueError with the place of what it does not understand."""
+    """Checks rules. Raises ValueError with the place of each part that it does not understand."""
     rules: list[_Rule] = []
     if not isinstance(given, Mapping):
         for number, each in enumerate(given or [], 1):
@@ -1241,7 +1241,7 @@ def _refusal(status: int, answer: Answer) -> Refused:
 
 
 def _is_of_front(refusal: Refused) -> bool:
-    """Whether what stands in front says that the service is away, or has too much to do."""
+    """Whether a server in front says that the service is away or overloaded."""
     return refusal.code == NO_PROBLEM and refusal.status in (429, 502, 503, 504)
 
 
@@ -1335,7 +1335,7 @@ def _moment(value: Day) -> str:
 
 
 def _exact(value: Any, place: str | None = None) -> Decimal:
-    """The number without loss. Raises ValueError for what is none, such as a text or a truth value."""
+    """The number without loss. Raises ValueError for a text, a truth value and anything else that is no number."""
     try:
         if isinstance(value, bool):
             raise TypeError("a truth value")
@@ -1456,8 +1456,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     watch = parser.add_subparsers(required=True, metavar="watch").add_parser(
         "watch", help="tell events of rules", description="Tells events of rules, each at least once, with a stable event_id.")
     watch.add_argument("rules", help='a JSON file: [{"id": "ID", "above": 5}, {"index": "dram", "change_pct": 10, "over": "7d"}]')
-    watch.add_argument("--once", action="store_true", help="tell what is new and end, for cron")
-    watch.add_argument("--state", help="what was told; alerts.json beside the rules unless named")
+    watch.add_argument("--once", action="store_true", help="report new events and exit, for cron")
+    watch.add_argument("--state", help="file of the reported events (default: alerts.json beside the rules)")
     watch.add_argument("--url", default=os.environ.get("CHIPBOARD_URL", ORIGIN), help="the service; or CHIPBOARD_URL")
     watch.add_argument("--every", type=float, default=600, metavar="SECONDS", help="how often to look; 600 unless named")
     watch.add_argument("--all", action="store_true", help="also tell each session and each correction")
