@@ -61,8 +61,8 @@ export async function benchBasket(options: BenchOptions): Promise<Section> {
     columns: raceColumns(BOARD),
     rows: race.rows(BOARD),
     notes: [
-      `Ten contracts with weights; one such answer has ${one.answerBytes} bytes. The figure is that ` +
-        `of a basket asked for again; ${MANY} are priced anew nearly every time.`,
+      `Ten contracts with weights; one such answer has ${one.answerBytes} bytes. The figure is for ` +
+        `a basket asked for again; ${MANY} are priced anew nearly every time.`,
     ],
     targets: [atLeast("a basket of 10 contracts is at least 0.6 of the board", ratio, 0.6)],
     figures: { basket: ratio },

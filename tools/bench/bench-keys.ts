@@ -87,7 +87,7 @@ export async function benchKeys(options: BenchOptions): Promise<Section> {
     notes: [
       `The large registry has ${ACCOUNTS.toLocaleString("en")} pro accounts with ${KEYS_EACH} keys each, ` +
         `${stateMb.toFixed(0)} MB in SQLite. Memory: before the load, and at its peak. The figure is ` +
-        `that of "${ONE}".`,
+        `the one of "${ONE}".`,
     ],
     targets: [
       atLeast(
@@ -110,7 +110,7 @@ async function requireListed(account: string, state: string): Promise<void> {
   if (active.length !== KEYS_EACH) throw new Error(`${account} has keys ${listed}`);
 }
 
-/** The calls of all accounts in the state of a proxy that has ended. Each is counted by its key, too. */
+/** The calls of all accounts in the state of a proxy that has ended. Each is also counted by its key. */
 function callsWritten(state: string): number {
   const database = new DatabaseSync(stateFilePath(state), { readOnly: true });
   try {

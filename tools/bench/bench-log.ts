@@ -15,7 +15,7 @@ import { folderPlace, growTo, s3Place, signedStore, type Place } from "./signed-
 
 const SIZES = [10, 1_000, 5_000] as const;
 
-/** The runs by what was run, in the order of the rows; one list per size of the log. */
+/** The runs by command, in the order of the rows; one list per size of the log. */
 type Runs = Map<string, Usage[][]>;
 
 export async function benchLog({ folder, rounds, say }: BenchOptions): Promise<Section> {
@@ -112,7 +112,7 @@ function sectionOf(runs: Runs, rounds: number): Section {
     rows,
     notes: [
       `Logs of ${sizes} entries, all signed, over one snapshot of ${CONTRACTS} contracts x 5 years; ` +
-        `medians of ${rounds}. The processor time is the process's, not that of the S3 server; the ` +
+        `medians of ${rounds}. The processor time is the process's, without the S3 server; the ` +
         "check asks the proxy of the folder.",
     ],
     targets: [],

@@ -83,7 +83,7 @@ export function writeMarket(
 export const contractId = (at: number): string =>
   `${segmentOf(at).segment.toLowerCase()}-${String(at).padStart(5, "0")}`;
 
-/** Contracts of both boards, with levels from that of a chip to that of a wafer. */
+/** Contracts of both boards, with levels from a chip's to a wafer's. */
 const SEGMENTS = [
   { board: "memory", segment: "DDR5", unit: "USD per chip", capacityGb: "2", usd: 12 },
   { board: "memory", segment: "DDR4", unit: "USD per chip", capacityGb: "1", usd: 6 },

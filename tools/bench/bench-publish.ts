@@ -1,8 +1,8 @@
 /**
- * Measures the time and the peak memory of a publish for markets of several sizes: five years of
- * daily closes and a session's quotes into an empty folder, then the next session on top. Each
- * figure is that of a whole process with its start, on all cores. The smaller markets are
- * published once per round, those of more than 1,000 contracts once.
+ * Measures the time and the peak memory of a publish for markets of several sizes: five years of daily closes
+ * and a session's quotes into an empty folder, then the next session on top. Each figure covers a whole
+ * process with its start, on all cores. The smaller markets are published once per round, markets of more
+ * than 1,000 contracts once.
  */
 import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import { median, type BenchOptions, type Section, type Target } from "./section.
 import { DEPLOYED } from "./server-process.ts";
 
 const LARGE_CONTRACTS = 1_000;
-/** The targets for markets of these sizes: the first publish, and that of the next session. */
+/** The targets for markets of these sizes: the first publish, and the publish of the next session. */
 const LIMITS = [
   { contracts: 110, seconds: 2.5, nextSeconds: 2, rssMb: 250 },
   { contracts: 1_200, seconds: 25, nextSeconds: null, rssMb: 600 },

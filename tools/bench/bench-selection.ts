@@ -49,7 +49,7 @@ export async function benchSelection(options: BenchOptions): Promise<Section> {
   const race = await Race.run("selection", runners.slice(0, 2), options);
   const charged = (await callsCharged(proxy, service.key)) - chargedBefore;
   race.requireCharged([BOARD, ONE], charged);
-  // Not in the race: what is left to do of a slow answer would be done in the next one's turn.
+  // Not in the race: the rest of a slow answer's work would fall into the next one's turn.
   const rates = new Map([[ONE, race.rows(BOARD)[1]?.[1] ?? ""]]);
   for (const { name, load } of runners.slice(2)) {
     say(`selection: ${name}`);

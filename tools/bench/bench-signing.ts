@@ -31,7 +31,7 @@ type Keys = (typeof KEYS)[number];
 
 type Tally = Record<Operation["kind"] | "written" | "read", number>;
 
-/** A run and what it took. */
+/** A run and its cost. */
 interface Cost extends Tally {
   readonly action: (typeof ACTIONS)[number];
   readonly keys: Keys;

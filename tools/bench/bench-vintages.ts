@@ -1,7 +1,7 @@
 /**
- * Data as it was published then: 16 callers ask for random files of random publications as fast as
- * they are answered, beside a fixed rate of calls for the live board, whose latency is compared with
- * that of the same calls alone. The store is a folder, then S3.
+ * Data as it was published then: 16 callers ask for random files of random publications as fast as they are
+ * answered, beside a fixed rate of calls for the live board, whose latency is compared with the latency of
+ * the same calls alone. The store is a folder, then S3.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

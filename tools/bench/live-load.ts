@@ -1,8 +1,8 @@
 /**
- * A load at a fixed rate: each call has its time, whatever became of the calls before, and its latency
- * counts from that time. So calls that wait behind a slow answer count as slow, too, and so do those that
- * wait because all 64 connections are in use. Arguments: URL, key, calls a second, seconds. Prints what
- * LiveLoaded describes as JSON. The first WARM_UP_MS do not count.
+ * A load at a fixed rate: each call has its time, whatever became of the calls before, and its latency counts
+ * from that time. So calls that wait behind a slow answer also count as slow, and calls that wait because all
+ * 64 connections are in use. Arguments: URL, key, calls a second, seconds. Prints what LiveLoaded describes
+ * as JSON. The first WARM_UP_MS do not count.
  */
 import * as http from "node:http";
 import * as https from "node:https";

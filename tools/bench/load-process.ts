@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import { endWithUs } from "../../test/program/program.ts";
 import { LOAD_CORE } from "./server-process.ts";
 
-/** Runs the script of a load, and returns what it printed as JSON. */
+/** Runs the script of a load, and returns its output, parsed as JSON. */
 export async function runLoad<T>(
   script: string,
   args: readonly (string | number)[],

@@ -1,7 +1,7 @@
 /** Whole processes of the program, and what each takes from its start to its end. */
 import { chipboard } from "../../test/program/program.ts";
 
-/** Runs the program and prints at the end what it took. */
+/** Runs the program and prints its cost at the end. */
 export const MEASURED_CHILD = new URL("measured-child.ts", import.meta.url).pathname;
 
 export interface Usage {

@@ -34,7 +34,7 @@ export async function createLargeState(
   await withDriver(folder, "create", async (state) => {
     // Inserting in the order of the table is several times faster.
     for (const batch of batches(itemsOf(keys))) {
-      if (!(await state.write(await state.version(), batch))) throw new Error("others wrote, too");
+      if (!(await state.write(await state.version(), batch))) throw new Error("others also wrote");
     }
   });
   return accountName(accounts >> 1);

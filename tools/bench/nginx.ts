@@ -17,7 +17,7 @@ const TEMPORARY = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
   (kind) => `${kind}_temp_path ${kind};`,
 );
 
-/** Names what is missing of nginx and its Lua module; null if nothing is. */
+/** Names the missing parts of nginx and its Lua module; null: none. */
 export function missingNginx(): string | null {
   const missing = [NGINX, ...LUA_MODULES.map((file) => join(MODULES, file))].filter(
     (path) => !existsSync(path),

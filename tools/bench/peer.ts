@@ -1,4 +1,4 @@
-/** The servers to compare with. Their packages are those of tools/bench. */
+/** The servers to compare with. tools/bench installs their packages. */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";

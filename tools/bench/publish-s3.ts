@@ -1,7 +1,7 @@
 /**
- * Measures how long publishing the demonstration market to an S3 server takes, and what it sends: five
- * years of history into an empty prefix, then the next three sessions. Prints Markdown. The server
- * is the one of CHIPBOARD_TEST_S3_…, or a new gateway on 127.0.0.1.
+ * Measures how long publishing the demonstration market to an S3 server takes, and the requests that it
+ * sends: five years of history into an empty prefix, then the next three sessions. Prints Markdown. The
+ * server is the one of CHIPBOARD_TEST_S3_…, or a new gateway on 127.0.0.1.
  */
 import { randomUUID } from "node:crypto";
 import { createClock } from "../../src/lib/clock.ts";

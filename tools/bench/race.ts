@@ -58,7 +58,7 @@ export class Race {
     return race;
   }
 
-  /** Requests per second of one runner, divided by those of another in the same round. */
+  /** Requests per second of one runner, divided by another runner's in the same round. */
   ratio(name: string, base: string): number {
     return median(this.#ratios(name, base));
   }

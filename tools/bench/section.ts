@@ -17,7 +17,7 @@ export interface Target {
 
 /** The figures of `--json`; null for a bench that did not run, or a server that is not installed. */
 export interface Figures {
-  /** Requests per second, divided by those of the bare server. */
+  /** Requests per second, divided by the bare server's. */
   readonly serving: {
     readonly bare: 1;
     readonly chipboard: number;
@@ -27,7 +27,7 @@ export interface Figures {
     readonly bun: number;
     readonly nginx_lua: number | null;
   } | null;
-  /** 304 answers per second, divided by those of the bare server. */
+  /** 304 answers per second, divided by the bare server's. */
   readonly not_modified: number | null;
   /** Requests per second for baskets, divided by those for the board. */
   readonly basket: number | null;
@@ -40,7 +40,7 @@ export interface Figures {
   readonly publish: Readonly<Record<string, { seconds: number; rss_mb: number }>> | null;
   /** The proxy's peak under load, in megabytes (2^20 bytes). */
   readonly rss_mb: number | null;
-  /** The 99th percentile of latency during a switch, divided by that of all other answers. */
+  /** The 99th percentile of latency during a switch, divided by the same percentile of all other answers. */
   readonly switch_p99: number | null;
   /** The 99th percentile of latency at half load behind nginx with TLS, over a switch, in milliseconds. */
   readonly half_load_p99_ms: number | null;
@@ -104,7 +104,7 @@ export const atLeast = (text: string, ratio: number, target: number): Target => 
   figure: ratio.toFixed(3),
 });
 
-/** What was measured of growing sizes, as a cell: one figure if all are the same. */
+/** The figures for growing sizes, as a cell: one figure if all are the same. */
 export const grown = (figures: readonly string[]): string =>
   figures.every((figure) => figure === figures[0]) ? (figures[0] ?? "") : figures.join(" → ");
 

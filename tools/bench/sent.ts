@@ -1,4 +1,4 @@
-/** Counts the HTTP requests that this process sends, by any library, with what they send and receive. */
+/** Counts the HTTP requests that this process sends, by any library, with the bytes sent and received. */
 import { subscribe } from "node:diagnostics_channel";
 import type { ClientRequest, IncomingMessage } from "node:http";
 
@@ -10,7 +10,7 @@ export interface Sent {
   received: number;
 }
 
-/** What was sent since the first import of this module. */
+/** The requests since the first import of this module. */
 export const sent: Sent = { requests: 0, puts: 0, bytes: 0, received: 0 };
 
 subscribe("http.client.response.finish", (message) => {

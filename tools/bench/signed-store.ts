@@ -58,7 +58,8 @@ export function folderPlace(location: string): Place {
 
 /** A new prefix on the S3 server with these variables. */
 export function s3Place(env: Readonly<Record<string, string>>): Place {
-  // The credentials only: with the endpoint, too, the next part would take this server for one that stays.
+  // The credentials only: if it also had the endpoint, the next part would take this server for one that
+  // stays.
   for (const [name, value] of Object.entries(env)) {
     if (name.startsWith("AWS_")) process.env[name] = value;
   }

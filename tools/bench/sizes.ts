@@ -53,7 +53,7 @@ async function measure(contracts: number): Promise<Added[]> {
   return all;
 }
 
-/** Publishes all that lies before with one session, and then what is measured: the next one. */
+/** Publishes all that lies before with one session, and then the next one, which is measured. */
 async function addedBy(
   folder: string,
   contracts: number,
@@ -80,7 +80,7 @@ async function addedBy(
   return { bytes: bytes - before.bytes, objects: objects - before.objects, ...added };
 }
 
-/** `words` ends with `--quotes` and its first files; those of the session follow. */
+/** `words` ends with `--quotes` and its first files; the session's files follow. */
 async function publish(
   location: string,
   { quotes }: MarketFiles,

@@ -1,16 +1,15 @@
 /**
- * Measures how a switch of session affects callers: the 99th percentile of latency during a switch, and
- * that of the answers between the previous switch and this one.
+ * Measures how a switch of session affects callers: the 99th percentile of latency during a switch, and of
+ * the answers between the previous switch and this one.
  *
  * All sessions are published before, into the store that is served; but only the first entry of the
- * publication log is left there. The others are moved back one by one while the load
- * runs. So the only work during a switch is the proxy's own: to find the entry, to read and prove
- * the snapshot, to serve it. The proxy and the load use both cores; a publish at
- * the same time would be measured, too.
+ * publication log is left there. The others are moved back one by one while the load runs. So the only work
+ * during a switch is the proxy's own: to find the entry, to read and prove the snapshot, to serve it. The
+ * proxy and the load use both cores; a publish at the same time would also be measured.
  *
- * A switch lasts from when the proxy began to load the snapshot (it logs how long that took) until a
- * quarter of a second after the first answer from it. An answer counts to the switch if its caller
- * waited for it at any time between.
+ * A switch lasts from when the proxy began to load the snapshot (it logs how long that took) until a quarter
+ * of a second after the first answer from it. An answer counts to the switch if its caller waited for it at
+ * any time between.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";

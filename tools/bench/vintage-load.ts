@@ -24,7 +24,7 @@ export interface VintageLoaded {
   /** Of the answers with the status 200, in milliseconds. */
   readonly p50: number;
   readonly p99: number;
-  /** How many answers were neither as expected nor `busy`, and what was wrong with the first ones. */
+  /** How many answers were neither as expected nor `busy`, and the faults of the first ones. */
   readonly failed: number;
   readonly failures: readonly string[];
 }

@@ -1,4 +1,4 @@
-/** Agents that call tools: the SDK's client of today, and that of 1.x, which most programs still have. */
+/** Agents that call tools: the SDK's client of today, and its client 1.x, which most programs still have. */
 
 type Headers = Readonly<Record<string, string>>;
 

@@ -1,6 +1,6 @@
 /**
  * Reads endpoints of every kind through types generated from the running proxy's OpenAPI document
- * (openapi.d.ts, made by the test). Prints what it read as JSON.
+ * (openapi.d.ts, made by the test). Prints the lists as JSON.
  */
 import createClient from "openapi-fetch";
 import type { components, paths } from "./openapi.d.ts";

@@ -1,4 +1,6 @@
-/** Reads lists through the client that Orval makes of the running proxy's OpenAPI document. Prints what it read. */
+/**
+ * Reads lists through the client that Orval makes of the running proxy's OpenAPI document. Prints the lists.
+ */
 import { exportHistoryCsv, getBoard, getIndex, type ContractRecord } from "./orval.ts";
 
 declare const process: { readonly argv: readonly string[] };

@@ -68,8 +68,8 @@ export class Judge {
   }
 
   /**
-   * What is wrong with an answer to a caller who may see the data of `tiers`, or null if nothing is.
-   * `isHead`: the answer has no body.
+   * The fault of an answer to a caller who may see the data of `tiers`, or null if it has none. `isHead`: the
+   * answer has no body.
    */
   faultOf(answer: Answer, tiers: ReadonlySet<TierName>, isHead: boolean): string | null {
     const { status, headers, body } = answer;

@@ -84,7 +84,7 @@ const upgrades = (lines: readonly string[]): boolean =>
 interface Target {
   readonly text: string;
   readonly secrets: readonly string[];
-  /** The tier whose data it may get whatever key is sent; null: no data. Not given: that of the key. */
+  /** The tier whose data it may get whatever key is sent; null: no data. Not given: the key's tier. */
   readonly tier?: TierName | null;
 }
 

@@ -1,4 +1,4 @@
-/** Checks what is promised to the readers of a store: a log without a gap, a complete head. */
+/** Checks the promises to the readers of a store: a log without a gap, a complete head. */
 import { createHash } from "node:crypto";
 import { gunzipSync } from "node:zlib";
 import { verifySnapshots } from "../../src/desk/verify.ts";

@@ -16,7 +16,7 @@ export interface Place {
   empty(): Promise<ObjectStore>;
   /** A new store with the content of `original`, which is of the same kind. */
   copy(original: ObjectStore): Promise<ObjectStore>;
-  /** Another store object for the same content, like that of another process. */
+  /** Another store object for the same content, like another process's. */
   again(store: ObjectStore): Promise<ObjectStore>;
   remove(store: ObjectStore): Promise<void>;
 }

@@ -46,7 +46,7 @@ const publishing: Scenario = {
   headAfterNext: NEXT,
 };
 
-/** Another run publishes the same input first, so the struck run removes what it has written. */
+/** Another run publishes the same input first, so the struck run removes its files. */
 const outrun: Scenario = {
   ...publishing,
   name: "publish, outrun",

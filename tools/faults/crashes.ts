@@ -32,7 +32,7 @@ export interface Crash {
   readonly fault: string;
   readonly strike: Strike;
   readonly strides: Readonly<Record<string, number>>;
-  /** Where the short form strikes each write to the log, too; the long form does it everywhere. */
+  /** Where the short form also strikes each write to the log; the long form does it everywhere. */
   readonly logIn?: "memory" | "folder";
   /** The write that hangs continues after the next run, and must change nothing then. */
   readonly goesOnLater?: boolean;
@@ -120,7 +120,7 @@ async function crashOnce(
   try {
     const witness = await LogWitness.begin(store);
     struck = await strike(scenario, witness.watched(store), step, seed);
-    // A run in another process appends, too.
+    // A run in another process also appends.
     await witness.trust();
     await witness.poll();
     const fresh = await place.again(store);

@@ -1,7 +1,7 @@
 /**
- * Publishes again and again, as the user nobody if it is started as root. Each time the folder
- * becomes read-only before the n-th write. `node disk-denied-child.ts FOLDER FIRST STEP` prints, for
- * each n from FIRST on, `{"write": n, "lost": null}` or what was lost.
+ * Publishes again and again, as the user nobody if it is started as root. Each time the folder becomes
+ * read-only before the n-th write. `node disk-denied-child.ts FOLDER FIRST STEP` prints, for each n from
+ * FIRST on, `{"write": n, "lost": null}` or the loss.
  */
 import assert from "node:assert/strict";
 import { chmodSync, readdirSync, rmSync } from "node:fs";

@@ -24,8 +24,8 @@ export interface FaultRow {
 export type Faults = (options: FaultOptions) => Promise<FaultRow[]>;
 
 /**
- * Counts one kind of fault. Prints each loss at once, with what is needed to repeat it. The run goes
- * on, so that one loss does not hide another.
+ * Counts one kind of fault. Prints each loss at once, with the values needed to repeat it. The run goes on,
+ * so that one loss does not hide another.
  */
 export class Tally {
   readonly #fault: string;

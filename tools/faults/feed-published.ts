@@ -72,7 +72,7 @@ export async function requireWhole(
 const NUMBER_COLUMNS = /_(?:usd|pct|gb)$|^usd_per_gb$/;
 
 function requireNoFormula(csv: string): void {
-  // Lenient programs take CR and LF for line breaks, too.
+  // Lenient programs also take CR and LF for line breaks.
   const rows: Record<string, string>[] = parse(csv, {
     columns: true,
     record_delimiter: ["\r\n", "\n", "\r"],

@@ -1,4 +1,4 @@
-/** Checks that a refusal says what is wrong and where. */
+/** Checks that a refusal names the fault and its place. */
 import assert from "node:assert/strict";
 import { ChipboardError, EXIT } from "../../src/lib/errors.ts";
 import type { Feed } from "./feed-mutations.ts";

@@ -41,7 +41,7 @@ const RESIDENT_MB_MAX = 300;
 export interface CallerRun extends FaultOptions {
   /** The least number of requests. */
   readonly requests: number;
-  /** The port that callers connect to: the proxy's, or that of a server in front of it. */
+  /** The port that callers connect to: the proxy's, or the port of a server in front of it. */
   readonly portOf: (proxy: Serving) => Promise<number>;
 }
 

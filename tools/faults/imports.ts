@@ -24,7 +24,7 @@ const RUNS_AT_ONCE = 2;
 /** A place for states. */
 interface Place {
   readonly name: string;
-  /** What is after a write of SQLite is before the next one. */
+  /** The moment after a write of SQLite is also the moment before the next one. */
   readonly moments: readonly string[];
   /** An address of no state yet, for the run of this number. */
   readonly at: (number: number) => Promise<string>;

@@ -105,7 +105,7 @@ export const stranger = (name: string): Actor => ({
   run: (store, clock) =>
     reported(async () => {
       const { newest } = await readLogEnd(store);
-      // Whoever is first appends.
+      // The first actor appends.
       await appendEntry(store, EMPTY_PRUNE, newest, clock.now(), ANY_TIME, NO_KEYS);
       return null;
     }),

@@ -22,7 +22,7 @@ const DELAY_MAX_MS = 4;
 /** Age of the first published session. */
 const OLDEST_SESSIONS = 8;
 
-/** The session that is raced for: its month is not that of the sessions before. */
+/** The session that is raced for: its month differs from the month of the sessions before. */
 const NEWEST = sessionOf("2026-12-02T00Z");
 /** The same session on every day: what a race does depends on its seed. */
 const clock = createClock("2026-12-02T00:05:00Z");

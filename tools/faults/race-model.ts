@@ -1,4 +1,4 @@
-/** Checks after every write what is promised while publishers, rollbacks and prunes race. */
+/** Checks the promises after every write while publishers, rollbacks and prunes race. */
 import { isPublication, type Publication } from "../../src/snapshot/log/entry.ts";
 import { readEntries, readEntry, readPublications } from "../../test/store/log-entries.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";

@@ -103,7 +103,7 @@ export class AnswerBook {
     for (;;) {
       const number = this.#read + 1;
       const stored = await entriesIn(this.#store)(number);
-      // Nobody may serve what is not signed.
+      // Nobody may serve an unsigned entry.
       if (stored === null || signerOf(stored, this.#keys) === null) return;
       const { entry: publication } = stored;
       if (!isPublication(publication)) {
@@ -121,7 +121,7 @@ export class AnswerBook {
   }
 
   #sameForTag(etag: string, digest: string): void {
-    same(digest, this.#tags.get(etag) ?? digest, `digest of what has ETag ${etag}`);
+    same(digest, this.#tags.get(etag) ?? digest, `digest of the answer with ETag ${etag}`);
     this.#tags.set(etag, digest);
   }
 }

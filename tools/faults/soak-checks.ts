@@ -122,8 +122,8 @@ export async function checkMarket(life: SoakLife, head: Publication): Promise<vo
 }
 
 /**
- * Every proxy counts for each caller the calls that were answered with data. If connections broke
- * because a proxy was killed, these calls may be counted, too. The next check starts at this count.
+ * Every proxy counts for each caller the calls that were answered with data. If connections broke because a
+ * proxy was killed, these calls may also be counted. The next check starts at this count.
  */
 export async function checkCounts(life: SoakLife): Promise<void> {
   await life.load.pause();

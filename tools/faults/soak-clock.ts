@@ -12,7 +12,7 @@ export interface ClockStep {
 const machineNow = Date.now.bind(Date);
 let aheadMs = 0;
 
-// Worker threads load this, too. They have no channel and do not use the time.
+// Worker threads also load this. They have no channel and do not use the time.
 if (process.send !== undefined) {
   Date.now = () => machineNow() + aheadMs;
   process.on("message", (step: ClockStep) => {

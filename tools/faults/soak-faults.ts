@@ -289,7 +289,7 @@ async function goBack(life: SoakLife, meanwhile: () => Promise<unknown>): Promis
   life.market.restore(stateOf(life, target));
   await meanwhile();
   const path = life.file("again.csv", quotesCsv(life.quotes));
-  requireCode(await life.publish(path), "publish of what was withdrawn", 4);
+  requireCode(await life.publish(path), "publish of the withdrawn session", 4);
   const ran = await life.publish(path, ["--revise", "the feed was right"]);
   requireCode(ran, "publish with a reason", 0);
   life.adopt(ran, () => life.market.accept(life.quotes));
@@ -324,7 +324,11 @@ async function forged(life: SoakLife): Promise<void> {
     await restart(life, "SIGKILL");
     await allSay(proxies, "store", "damaged");
     for (const proxy of proxies) {
-      same((await proxy.readiness()).snapshot, snapshotText(head), `${proxy.name}: what it serves`);
+      same(
+        (await proxy.readiness()).snapshot,
+        snapshotText(head),
+        `${proxy.name}: the served snapshot`,
+      );
     }
     const again = life.file("again.csv", quotesCsv(life.quotes));
     requireCode(await life.publish(again), "publish after an unsigned entry", 6);

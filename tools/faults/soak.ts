@@ -2,17 +2,16 @@
  * `npm run soak`: simulates a month of publishing, and checks all promises after every step.
  *
  * 30 days are 60 sessions. The program signs and publishes each one into the same folder, and goes on only
- * from what is signed; so do the proxies. Three proxies (real
- * `serve` processes) serve this folder, share one Redis, and answer a modest load all the time.
- * Between sessions the time is put forward by 12 hours: commands get it as CHIPBOARD_NOW, running
- * proxies by a step of their clock (soak-clock.ts). One proxy runs for the whole month, over the end
- * of a calendar month.
+ * from signed entries. The proxies do the same. Three proxies (real `serve` processes) serve this folder,
+ * share one Redis, and answer a modest load all the time. Between sessions the time is put forward by 12
+ * hours: commands get it as CHIPBOARD_NOW, running proxies by a step of their clock (soak-clock.ts). One
+ * proxy runs for the whole month, over the end of a calendar month.
  *
- * Each session is published in one of several ways. Then faults are drawn from a shuffled deck, so
- * that all kinds occur equally often. After each: the log has no gap, its old entries are
- * unchanged, and every entry is signed; the head verifies; all proxies serve it; boards, histories, index and baskets equal a
- * second calculation; every answer was one file of one publication, byte for byte, or the refusal
- * for its tier; and the count of each caller is the number of its answers.
+ * Each session is published in one of several ways. Then faults are drawn from a shuffled deck, so that all
+ * kinds occur equally often. After each: the log has no gap, its old entries are unchanged, and every entry
+ * is signed; the head verifies; all proxies serve it; boards, histories, index and baskets equal a second
+ * calculation; every answer was one file of one publication, byte for byte, or the refusal for its tier; and
+ * the count of each caller is the number of its answers.
  */
 import { parseSession, type Session } from "../../src/market/session.ts";
 import { readPublications } from "../../test/store/log-entries.ts";
