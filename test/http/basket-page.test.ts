@@ -1,4 +1,4 @@
-/** The basket page in a browser: what it shows is what the API answers, and so do its programs. */
+/** The basket page in a browser: it and its programs show the API's answers. */
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -137,7 +137,7 @@ describe("without a key", () => {
     expect(asked.map(({ url }) => url)).toEqual([`${proxy.url}${API}/contracts`]);
   });
 
-  inChromium("without script the programs are there, too", async () => {
+  inChromium("without script the programs are also there", async () => {
     const still = await (browser as Browser).newContext({ javaScriptEnabled: false });
     const plain = await still.newPage();
     await plain.goto(`${proxy.url}/basket`);

@@ -1,4 +1,4 @@
-/** The page of a contract: what it says without a key, and with one what the API says, in a browser. */
+/** The page of a contract in a browser: its public facts without a key, and the figures of the API with one. */
 import { buffer, text } from "node:stream/consumers";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -67,7 +67,7 @@ const [FIGURES, TEXTS] = [true, false].map((isFigure) =>
     .filter((field) => !["id", "ticker", "name", "segment", "source_url"].includes(field)),
 ) as [string[], string[]];
 
-/** What stands on the page, by field: figures as numbers, `n/a` as null. */
+/** The values on the page, by field: figures as numbers, `n/a` as null. */
 async function fieldsOf(page: Page): Promise<Record<string, string | number | null>> {
   const shown = await page.$$eval("[data-field]", (all) =>
     all.map((element) => [element.getAttribute("data-field") as string, element.textContent ?? ""]),
@@ -164,7 +164,7 @@ describe("without a key", () => {
     }
   });
 
-  test("nothing is counted, and what is known is not sent again", async () => {
+  test("nothing is counted, and known files are not sent again", async () => {
     const { json: before } = await proxy.get(`${API}/usage`);
     for (const id of [...SHOWN, ...WITHHELD]) {
       const { headers, text } = await proxy.get(`/contracts/${id}`);

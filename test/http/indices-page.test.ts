@@ -205,7 +205,7 @@ describe("with a key", () => {
   });
 
   inChromium(
-    "what is not in an index is named with its reason, hostile names are text",
+    "contracts outside an index are named with the reason, hostile names are text",
     async () => {
       await visit(proxy.pro, "#-b-dram--b-");
       expect(await page.textContent("#one-title")).toBe("<b>DRAM</b>");

@@ -62,7 +62,7 @@ const rowsOf = (html: string): string[][] =>
       .map((cell) => cell.replace(/<[^>]*>/g, "").trim()),
   );
 
-/** What stands in an element of each card, as text. */
+/** The text of an element of each card. */
 const ofCards = (html: string, element: RegExp): string[] =>
   [...html.matchAll(/<article class="plan"[^]*?<\/article>/g)].map(([card]) =>
     (element.exec(card)?.[1] ?? "").replace(/<[^>]*>/g, "").trim(),
@@ -174,7 +174,7 @@ describe("an operator's terms", () => {
     expect(stepsOf(html)).toEqual(["See the prices", "Ask for a key", "Ask for a key"]);
   });
 
-  test("some: what is not told is left out, and a line without anything, too", async () => {
+  test("some: missing terms are left out, also a line without any", async () => {
     const html = await served(own({ pro: { usd_per_year: 200, support: null } }));
     expect(pricesOf(html)).toEqual(["free", "", "200 USD a year"]);
     expect(rowsOf(html)).toEqual(OFFERS);
@@ -258,7 +258,7 @@ describe("--plans", () => {
       `: starter support "a\\nb": expected text of 1 to 200 characters on one line`,
     ],
   ])(
-    "%s: the error names the file, the field, the value and what was expected",
+    "%s: the error names the file, the field, the value and the expected form",
     async (_, text, says) => {
       writeFileSync(file, text);
       const { code, stdout, stderr } = await inProcess(["serve", "--plans", file]);

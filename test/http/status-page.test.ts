@@ -1,4 +1,4 @@
-/** The status page, read from the DOM without script: what it shows is what /status.json says. */
+/** The status page, read from the DOM without script: it shows the values of /status.json. */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { rollBack } from "../../src/desk/rollback.ts";
@@ -64,7 +64,7 @@ describe("in a browser", () => {
   });
   afterAll(() => browser?.close());
 
-  /** The status as the page shows it, compared with that of /status.json; the words of each session. */
+  /** The status as the page shows it, compared with /status.json; the words of each session. */
   async function words(): Promise<Record<string, string>> {
     const status = (await proxy.get("/status.json")).json;
     // Without what an earlier page left in the cache.

@@ -17,7 +17,7 @@ const ASSETS = siteAssets()
   .map((name) => `/assets/${name}`);
 
 describe.each([...PAGES, routes.PAGES.reference.path])("%s", (path) => {
-  test("may load from this service only, tells nobody where its reader comes from, and is what it says", async () => {
+  test("may load from this service only, tells nobody where its reader comes from, and has the declared type", async () => {
     const { status, headers } = await proxy.get(path);
     expect(status).toBe(200);
     expect(headers).toMatchObject({
@@ -41,7 +41,7 @@ describe.each(PAGES)("%s", (path) => {
     const { text, headers } = await proxy.get(path);
     expect(headers["content-security-policy"]).not.toContain("unsafe-inline");
     expect(text).toMatch(/^<!doctype html>\n<html lang="en">/);
-    // What is no program does not run: the description of the data for search engines.
+    // One element is no program and does not run: the description of the data for search engines.
     const programs = text.replaceAll('<script type="application/ld+json">', "");
     expect(programs.match(/<script(?![^>]* src="[^"]+"[^>]*><\/script>)[^>]*>/g)).toBeNull();
     expect(text.match(/<style|<[^>]+ (?:style|on[a-z]+)=/g)).toBeNull();

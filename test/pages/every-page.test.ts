@@ -101,7 +101,7 @@ describe.each(TIER_NAMES)("%s", (tier) => {
           `document.querySelectorAll("tbody tr:nth-child(n + 18)").forEach((row) => row.remove())`,
         );
         await page.evaluate(axeScript());
-        // The last width is a telephone's: there, what is wide scrolls in its own box.
+        // The last width is a telephone's: there, a wide element scrolls in its own box.
         await page.emulateMedia({ colorScheme: "light" });
         await expectAccessible(page, LOOKS);
         await page.setViewportSize(WIDE);
@@ -115,7 +115,7 @@ describe.each(TIER_NAMES)("%s", (tier) => {
 describe("without script", () => {
   const { look } = tab({ tier: "free", script: false });
   for (const path of PAGES) {
-    inChromium(`${path} fits, and says what it is about`, () =>
+    inChromium(`${path} fits, and has a title and a description`, () =>
       look(path, async (page) => {
         await expectFit(page);
         expect(await page.locator("h1").count()).toBe(1);

@@ -1,5 +1,5 @@
 /**
- * Every decimal on every page with figures is one that the API gives to the caller's tier, and those of
+ * Every decimal on every page with figures is one that the API gives to the caller's tier, and the figures of
  * each record are there. Charts are left out: the tests of each page read them.
  */
 import type { Browser, Page } from "playwright-core";
@@ -189,7 +189,7 @@ describe.each(TIER_NAMES)("%s", (tier) => {
   });
 });
 
-inChromium("a basket costs on its page what it costs in the API", async () => {
+inChromium("a basket costs the same on its page as in the API", async () => {
   const { text, json } = await proxy.get(`/api/public/v1/index?${BASKET}`, { key: proxy.pro });
   const known = new Set(figuresIn(text));
   const { context } = await watchedContext(browser as Browser);

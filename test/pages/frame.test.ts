@@ -1,4 +1,7 @@
-/** What stands around every page: head, masthead, notice bar and foot; and what lets programs find the pages. */
+/**
+ * The frame of every page: head, masthead, notice bar and foot; and the files that let programs find the
+ * pages.
+ */
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
@@ -148,7 +151,7 @@ describe("for programs that collect pages", () => {
     }
   });
 
-  test("the market page describes what is free as a Dataset, which no text can end", async () => {
+  test("the market page describes free data as a Dataset, which no text can end", async () => {
     const store = new MemoryStore();
     const clock = new TestClock();
     const attribution = 'Levels </script><script>alert("1")</script> & <!-- more';

@@ -105,7 +105,7 @@ async function visiting(
   }
 }
 
-/** What hostile texts would have made: elements and handlers that no page has, and what they would run. */
+/** The work of hostile texts: elements and handlers that no page has, and the programs in them. */
 const MADE = `[
   ...document.querySelectorAll("img, iframe, svg[onload], body script, main b:empty, [onerror], [onfocus], [autofocus], a[href^='javascript:' i]"),
 ].map((element) => element.outerHTML.slice(0, 200)).concat(globalThis.broken ?? [])`;
@@ -167,7 +167,7 @@ inChromium("an address that runs a script is no link, even from a service that w
   }),
 );
 
-inChromium("a basket in a link that somebody else made is a text, too", () =>
+inChromium("a basket in a link that somebody else made is also a text", () =>
   visiting("pro", async (page) => {
     for (const text of TEXTS) {
       const hash = `#ids=c-1,${encodeURIComponent(text)}&quantities=${encodeURIComponent(text)},1`;

@@ -1,4 +1,4 @@
-/** The key that a reader types in: what it changes, and all the places where it must not be. */
+/** The key that a reader types in: its effects, and all the places where it must not be. */
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";

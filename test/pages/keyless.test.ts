@@ -71,7 +71,7 @@ test("keyless pages hold no level, other contract or history of a tier with keys
   const assets = siteAssets().map((name) => ASSETS_PATH + name);
   for (const path of [...shown, ...assets]) {
     const { text } = await proxy.get(path, { headers: { accept: "text/html" } });
-    // The page of a contract outside the slice says what is public of it, and the id in its address.
+    // The page of a contract outside the slice has its public facts, and the id in its address.
     const own = path.split("/").at(-1) as string;
     expect([path, tellingIn(text).filter((figure) => secret.figures.has(figure))]).toEqual([
       path,

@@ -490,7 +490,7 @@ inChromium(
   },
 );
 
-inChromium("what was typed and chosen stays when a key brings the whole board", async () => {
+inChromium("typed text and choices stay when a key brings the whole board", async () => {
   await visit("free", async (page) => {
     await page.getByLabel("Segment").selectOption("DRAM");
     await page.getByLabel("Find").fill("plain");

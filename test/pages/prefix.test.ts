@@ -27,7 +27,7 @@ describe.each([
     await proxy.close();
   });
 
-  inChromium("every page works with a key, and links only to what is there", async () => {
+  inChromium("every page works with a key, and all its links lead somewhere", async () => {
     const { context, watch } = await watchedContext(browser as Browser);
     try {
       const page = await context.newPage();

@@ -48,7 +48,7 @@ test("the methodology names the limits that the served snapshot was published wi
   }
 });
 
-inChromium("the list of contents has two levels, and marks what is being read", async () => {
+inChromium("the list of contents has two levels, and marks the section being read", async () => {
   const { context, page } = await visit("/guide#how-far-back");
   const listed = await page.locator(".contents a").allTextContents();
   expect(listed).toEqual(await page.locator(".prose :is(h2, h3)").allTextContents());

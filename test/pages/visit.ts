@@ -62,7 +62,7 @@ export async function open(page: Page, url: string): Promise<void> {
   await settled(page);
 }
 
-/** Waits until the modules of the page have run to their end: what they fetch at the start is shown. */
+/** Waits until the modules of the page have run to their end and show the data fetched at the start. */
 export const settled = (page: Page): Promise<unknown> =>
   page.evaluate(
     `Promise.all([...document.querySelectorAll("script[type=module]")].map(({ src }) => import(src)))`,

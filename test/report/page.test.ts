@@ -110,7 +110,7 @@ describe("corrections", () => {
     publication: 2,
   });
 
-  test("all are listed, newest first, those of this session marked", () => {
+  test("all are listed, newest first, with a mark at this session's", () => {
     const corrections = [
       correction(0, "2026-11-19T00Z/r2"),
       correction(1, "2026-11-21T00Z/r2"),

@@ -52,7 +52,7 @@ async function published(): Promise<MemoryStore> {
   return store;
 }
 
-test("its numbers equal those of the board, the index and the manifest", async () => {
+test("its numbers equal the board's, the index's and the manifest's", async () => {
   const store = await published();
   const report = await headReport(store);
   const board = await headJson(store, "pro/board.json");

@@ -93,7 +93,7 @@ describe("the levels of an axis", () => {
     levels.map((level) => [level, (Math.round(level * 1e6) - 1) / 1e6]),
   );
 
-  test.prop([pairs])("are those of a naive calculation", ([a, b]) => {
+  test.prop([pairs])("equal a naive calculation's", ([a, b]) => {
     fc.pre(a !== b && a !== undefined && b !== undefined);
     const [low, high] = [Math.min(a, b), Math.max(a, b)];
     const [from, to] = [scaled(String(low)), scaled(String(high))];

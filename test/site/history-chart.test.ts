@@ -46,7 +46,7 @@ describe("closes out of the file of histories", () => {
     expect(closes.map(({ isBreak }) => isBreak)).toEqual([false, true, false, true]);
   });
 
-  test("a corrected close is that of the correction's session", () => {
+  test("a corrected close belongs to the correction's session", () => {
     expect(closes.map(({ isCorrected }) => isCorrected)).toEqual([false, false, true, false]);
   });
 

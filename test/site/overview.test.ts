@@ -1,4 +1,4 @@
-/** What stands above the board: the finding in words, and the largest moves. */
+/** The part above the board: the finding in words, and the largest moves. */
 import { describe, expect, test } from "vitest";
 import type { BoardRow } from "../../src/site/board.js";
 import { finding, movesHtml, overviewTable, pointsOf } from "../../src/site/overview.js";
@@ -34,7 +34,7 @@ describe("the finding", () => {
       { A: [1, 1.04], B: [100, 90.005], C: [1, 0.91] },
       `${ALL} down 3.10\u{a0}% ${SINCE}; B falls most over 2 days, \u{2212}10.00\u{a0}%`,
     ],
-    // Rounded half away from zero, of what is drawn.
+    // Rounded half away from zero, from the drawn closes.
     [[100, 1, 100.125], { A: [1, 1] }, `${ALL} up 0.13\u{a0}% ${SINCE}`],
     [[100, 1, 99.875], { A: [1, 1] }, `${ALL} down 0.13\u{a0}% ${SINCE}`],
     // The first of equal ones; one segment alone is the market; one that fell leads nothing.
@@ -127,7 +127,7 @@ describe("the largest moves", () => {
   });
 });
 
-test("a line's closes stand at their days, those of an index one a day", () => {
+test("a contract's closes stand at their days, an index's one a day", () => {
   const line = { id: "a", closes: [1, 2], days_ago: [9, 1], breaks: [1] };
   expect(pointsOf(line, "2026-11-21")).toEqual([
     { date: "2026-11-12", close: 1, isBreak: false },

@@ -1,4 +1,4 @@
-/** A contract's record as HTML, where the answer lacks fields or holds what is no link. */
+/** A contract's record as HTML, where the answer lacks fields or holds a text that is no link. */
 import { describe, expect, test } from "vitest";
 import { fieldOf, RECORD_COLUMNS } from "../../src/render/columns.ts";
 import {
@@ -126,7 +126,7 @@ describe("a record", () => {
     expect(whys({})).toEqual([]);
   });
 
-  test("is late by what it is behind beyond its tier's delay", () => {
+  test("is late by the sessions that it is behind beyond its tier's delay", () => {
     expect(levelHtml(OLDER, STARTER)).not.toContain("Late:");
     const late = levelHtml({ ...OLDER, delayed_sessions: 3 }, STARTER);
     expect(late).toContain("Late: 2 sessions overdue.");
