@@ -48,7 +48,7 @@ describe("moves", () => {
   });
 });
 
-describe("what is not refused", () => {
+describe("a gate that refuses nothing", () => {
   const calm: Run = { session: NOON, quotes: quotesOf({ a: 12.5, b: 5 }) };
   const wild: Run = { session: NOON, quotes: quotesOf({ a: 24, b: 5 }) };
 
@@ -68,7 +68,7 @@ describe("what is not refused", () => {
     ]);
   });
 
-  test("the error also says what is refused, so that the next run can be right", async () => {
+  test("the error also names the refused gates, so that the next run can be right", async () => {
     const { said } = await failure(await published(), { ...wild, ...accepting("sparse") });
     expect(said.at(-1)).toBe("If the moves are right, publish with --accept moves:a");
   });
@@ -154,7 +154,7 @@ describe("units", () => {
     });
   });
 
-  test("to fill in what was empty is no change", async () => {
+  test("to fill in an empty field is no change", async () => {
     const store = await published();
     await mustPublish(store, run({}));
     expect(await judgements(store)).toEqual([]);

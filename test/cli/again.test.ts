@@ -1,4 +1,7 @@
-/** What is nothing to do, after an upgrade and a lost race, too; and `--rerender`, which is always something. */
+/**
+ * Runs with nothing to do, also after an upgrade and a lost race; and `--rerender`, which always has
+ * something to do.
+ */
 import { describe, expect, test } from "vitest";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { ChipboardError } from "../../src/lib/errors.ts";

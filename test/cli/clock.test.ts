@@ -43,7 +43,7 @@ const publish = (path: string, more = ""): Promise<Ran> =>
 
 describe("a time that passes", () => {
   test.each([
-    ["that of the machine", "0"],
+    ["the machine's", "0"],
     ["four minutes ahead", String(4 * MINUTE_S)],
     ["four minutes behind", String(-4 * MINUTE_S)],
     ["a day behind, kept in a cache for a day", `${-1440 * MINUTE_S}/${1440 * MINUTE_S}`],

@@ -1,4 +1,4 @@
-/** Corrections: what is a correction, what is only backfill, and what a revision keeps. */
+/** Corrections: how they differ from backfill, and what a revision keeps. */
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { FolderStore } from "../../src/store/folder-store.ts";
@@ -60,7 +60,7 @@ describe("corrections", () => {
     ]);
   });
 
-  test("levels that equal those of the ledger change nothing", async () => {
+  test("levels that equal the ledger's change nothing", async () => {
     const store = await published();
     const again = lines(QUOTES, "a,10.0,2026-11-19T12:00:00.000Z", "a,11,2026-11-20T12Z");
     await mustPublish(store, { session: NOON, quotes: [quotesOf({ a: 12, b: 5 }), again] });
@@ -156,7 +156,7 @@ describe("corrections", () => {
     }
   });
 
-  test("those of an older program have no number, and new ones have", async () => {
+  test("corrections of an older program have no number, and new ones have", async () => {
     const released = join(import.meta.dirname, "../released/0.2.0/store");
     const store = await copyOf(new FolderStore(released));
     const older = await headJson(store, "corrections.json");

@@ -96,7 +96,7 @@ describe.each([
     expect((await run(`${line} --max-gap 13 --accept gap`, IN_TIME)).code).toBe(0);
   });
 
-  test("--accept of what is not refused: 2, and nothing is written", async () => {
+  test("--accept of a gate that refuses nothing: 2, and nothing is written", async () => {
     const before = await contentOf(store);
     for (const each of lines) {
       for (const [accept, now, rest] of [
@@ -130,7 +130,7 @@ test("a clock far before the newest entry is refused as well", async () => {
   expect((await run(line, "2026-11-14T12:05:00Z")).code).toBe(0);
 });
 
-test("what has nothing to append needs no clock", async () => {
+test("a command with nothing to append needs no clock", async () => {
   for (const line of [
     "snapshots rollback head --reason wrong",
     "snapshots prune --keep-days 999",
@@ -149,7 +149,7 @@ test.each(["rollback head~1 --reason x", "prune --keep-days 0"])(
   },
 );
 
-test("a rerender keeps what it let through, beside the judgements of its content", async () => {
+test("a rerender keeps its accepted findings, beside the judgements of its content", async () => {
   expect((await run("publish --rerender anew --accept gap --by B --why W", LATE)).code).toBe(0);
   expect((await headJson(store, "manifest.json")).judgements).toEqual([
     { gate: "gap", contract: null, measured: 15, limit: 14, by: "B", why: "W" },

@@ -1,4 +1,4 @@
-/** Gates and carried levels: what passes, what is refused, and the messages. */
+/** Gates and carried levels: which levels pass, which are refused, and the messages. */
 import { describe, expect, test } from "vitest";
 import { MemoryStore } from "../store/memory-store.ts";
 import { catalogOf, headJson, lines, mustPublish, quotesOf } from "./small-market.ts";
@@ -56,7 +56,7 @@ describe("moves", () => {
     ).toBe(0);
   });
 
-  test("the catalog's own limit replaces that of the run, in both directions", async () => {
+  test("the catalog's own limit replaces the run's limit, in both directions", async () => {
     const own = (max_move_pct: string, usd: string, more: Run = {}) =>
       move("10", usd, { catalog: catalogOf([{ id: "a", max_move_pct }]), ...more });
     expect((await own("5.5", "10.55")).code).toBe(0);

@@ -162,7 +162,7 @@ test("levels of both sessions stand in the same order, each with its own break",
     ...ofB,
     "wafer,2026-11-19T12:00:00.000Z,900,,,,reported,2026-11-19,",
   ];
-  // Starter's first day is 2026-08-23; what was in force as it began is there.
+  // Starter's first day is 2026-08-23; the level in force on that day is there.
   const ofStarter = [...rows, ""].join("\r\n");
   expect(await csvOf(store, snapshot, "starter", "levels.csv")).toBe(ofStarter);
   const [header, ...ofPro] = [...rows, "chip,2026-11-21T00:00:00.000Z,11,,,,reported,2026-11-21,"];

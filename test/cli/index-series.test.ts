@@ -97,7 +97,7 @@ async function reportOf(store: ObjectStore): Promise<string> {
 const closeRows = (...rows: readonly string[]): string => lines("id,date,close_usd", ...rows);
 
 describe("a published close", () => {
-  test("stays when older levels come, and so does the base", async () => {
+  test("stays with its base when older levels come", async () => {
     const store = await storeOf(["a", "b"], { a: 10, b: 20 }, { a: 11, b: 22 });
     expect(await closesOf(store)).toEqual({ 1: 100, 2: 110 });
     await publishAt(store, noonOf(3), {
@@ -366,7 +366,7 @@ describe("--restate-series", () => {
     expect((await seriesOf(store)).restatements).toEqual([]);
   });
 
-  test("with a new session restates what was published before, for its revisions, too", async () => {
+  test("with a new session restates earlier closes, also for its revisions", async () => {
     const store = await corrected();
     const run: Run = { quotes: quotesOf({ a: 20 }), restateSeries: REASON };
     await publishAt(store, noonOf(4), run);

@@ -35,15 +35,12 @@ describe("columns and ids", () => {
   test.each([
     ["quotes.csv", ":1", ":2", lines("id,spot_usd,price", "a,-3,1")],
     ["quotes.ndjson", ":1", ":1", '{"id":"a","spot_usd":-3,"price":1}'],
-  ])(
-    "%s: what is wrong in its rows is told beside an unknown name",
-    async (file, at, row, text) => {
-      expect((await complaints({ ...SPARSE, quotes: text })).slice(1)).toEqual([
-        expect.stringMatching(`^${file}${at}: unknown (?:column|field) "price", expected id, `),
-        expect.stringMatching(`^${file}${row} spot_usd "-3": expected `),
-      ]);
-    },
-  );
+  ])("%s: faults in its rows are reported beside an unknown name", async (file, at, row, text) => {
+    expect((await complaints({ ...SPARSE, quotes: text })).slice(1)).toEqual([
+      expect.stringMatching(`^${file}${at}: unknown (?:column|field) "price", expected id, `),
+      expect.stringMatching(`^${file}${row} spot_usd "-3": expected `),
+    ]);
+  });
 
   test.each(["id,Spot_USD", "id,spot_usd,spot_usd"])(
     "of a table with the header %s no row is read",

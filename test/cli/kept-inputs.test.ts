@@ -58,12 +58,12 @@ describe("kept inputs", () => {
     const now = await inputsOf(store);
     expect(now).toMatchObject([catalog, { key: `inputs/${sha256Hex(again)}-1.gz` }]);
     expect(await keysOf(store)).toHaveLength(3);
-    // Not the parent's, but the one before: the key is new, as that of a ledger part would be.
+    // Not the parent's, but the one before: the key is new, as the key of a ledger part would be.
     await mustPublish(store, { session: NOON, quotes: FIRST.quotes });
     expect(await inputsOf(store)).toMatchObject([{ key: quotes.key.replace("-0.gz", "-2.gz") }]);
   });
 
-  test("the same bytes twice are one object; an input without rows is kept, too", async () => {
+  test("the same bytes twice are one object; an input without rows is also kept", async () => {
     const store = new MemoryStore();
     const none = "id,spot_usd\n";
     await mustPublish(store, { ...FIRST, quotes: [FIRST.quotes, FIRST.quotes, none] });
@@ -180,7 +180,7 @@ describe("--by and --why", () => {
     expect(told).toEqual([`sessions/${NOON}/r1/manifest.json`]);
   });
 
-  test("a run without them has null; a rerender has its own and keeps those of the judgements", async () => {
+  test("a run without them has null; a rerender has its own and keeps the judgements' ones", async () => {
     const store = await published();
     expect(await headJson(store, "manifest.json")).toMatchObject({ by: null, why: null });
     await mustPublish(store, run);

@@ -35,7 +35,7 @@ describe("figures that are given", () => {
     expect(await figuresOf(store)).toEqual({ spot_usd: 12.5, ...figures });
   });
 
-  test("are carried with the level, and those of a close count, too", async () => {
+  test("are carried with the level, and figures of a close also count", async () => {
     const store = new MemoryStore();
     const closes = lines("id,date,close_usd,low_usd,high_usd", "a,2026-11-20,12,11.5,12.25");
     await mustPublish(store, { ...SPARSE, closes });

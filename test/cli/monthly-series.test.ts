@@ -11,7 +11,10 @@ const OPEN: Run = {
 };
 const [JANUARY, FEBRUARY, MARCH] = ["m,2026-01-01,10", "m,2026-02-01,12", "m,2026-03-01,9"];
 
-/** Publishes a session at 12:00 with the level of the daily contract, and those of the monthly one that are due. */
+/**
+ * Publishes a session at 12:00 with the level of the daily contract, and the levels of the monthly one that
+ * are due.
+ */
 async function publishOn(
   store: MemoryStore,
   date: string,

@@ -58,7 +58,7 @@ test("a proxy that does not answer is named; without one nothing is said of it",
   expect((await publish(feed, {})).stderr).not.toContain("proxy");
 });
 
-test("NO_PROXY names what is asked directly", async () => {
+test("NO_PROXY names hosts that are asked directly", async () => {
   const env = { HTTP_PROXY: "http://127.0.0.1:1", NO_PROXY: "localhost,127.0.0.1" };
   const { code } = await publish(`http://${address}/q.csv`, env);
   expect([code, asked]).toEqual([0, ["/q.csv"]]);

@@ -124,7 +124,7 @@ describe("--wait", () => {
     );
   });
 
-  test("sparse levels are awaited although --accept names what is not refused so far", async () => {
+  test("sparse levels are awaited although --accept names a gate that refuses nothing so far", async () => {
     await publish("--catalog c.csv --quotes q.csv --session 2026-11-20T12Z");
     answer = (_, response) =>
       void response.end(quotesOf(seen.length === 1 ? { b: 5 } : { a: 99, b: 5 }));
@@ -155,7 +155,7 @@ describe("--wait", () => {
         ({ spot_usd }: { spot_usd: number }) => spot_usd,
       );
 
-    test("those of this session are awaited, and published", async () => {
+    test("levels of this session are awaited, and published", async () => {
       answer = (_, response) =>
         void response.end(seen.length === 1 ? QUOTES : quotesOf({ a: 11.5, b: 5 }));
       const { code, stderr } = await publish(`--quotes ${address}/q --wait 3s`);

@@ -7,7 +7,7 @@ import { plainFile } from "../store/stored-file.ts";
 import { catalogOf, lines, quotesOf } from "./small-market.ts";
 import { inProcess } from "./run.ts";
 
-/** What is in c.csv and q.csv. */
+/** The content of c.csv and q.csv. */
 export const CATALOG = catalogOf(["a", "b"]);
 export const QUOTES = quotesOf({ a: 11, b: 5 });
 

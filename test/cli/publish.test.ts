@@ -23,7 +23,7 @@ const files = (): string[] =>
 describe("the commands of the documentation", () => {
   const LINE = "--catalog c.csv --closes h.csv --quotes q.csv --session 2026-11-21T00Z --store ./x";
 
-  test("publish once, then find nothing to do; --dry-run says what it would do", async () => {
+  test("publish once, then find nothing to do; --dry-run names the steps that it would take", async () => {
     const dry = await publish(`${LINE} --dry-run`);
     expect([dry.code, dry.stdout.split("\n")[0]]).toEqual([
       0,

@@ -44,7 +44,7 @@ describe("a contract that gets another id", () => {
     const { files, corrected } = await headJson(store, FILES.manifest);
     expect(corrected).toEqual([]);
     expect(files.map(({ path }: { path: string }) => path)).not.toContain("pro/contracts/a.json");
-    // The delayed tiers have the new id for the session before, too.
+    // The delayed tiers also have the new id for the session before.
     expect((await headJson(store, "starter/board.json")).memory[0].id).toBe("z");
     // The next session goes on with the stored catalog.
     await mustPublish(store, { session: NEXT, quotes: quotesOf({ z: 12.5, b: 5 }) });
@@ -208,7 +208,7 @@ describe("a contract that is delisted on 2026-11-21", () => {
       as_of: "2026-11-21",
       basis: "discontinued",
     });
-    // The published catalog says so, too.
+    // The published catalog also says so.
     await mustPublish(store, { session: NEXT, quotes: quotesOf({ a: 12, b: 5 }) });
     expect((await headJson(store, "manifest.json")).judgements).toEqual([
       { ...judgement, measured: 1 },

@@ -37,7 +37,7 @@ beforeAll(async () => {
   await mustPublish(new InterceptedStore(await copyOf(published), noting), FIRST);
 });
 
-/** The store, noting what is created; throws if a key is created with other bytes than before. */
+/** The store, noting each created key; throws if a key is created with other bytes than before. */
 function witnessed(store: ObjectStore, created: Map<string, string>): ObjectStore {
   return new InterceptedStore(store, async ({ kind, key, bytes = Buffer.of() }, run) => {
     const result = await run();

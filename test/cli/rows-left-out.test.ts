@@ -36,7 +36,7 @@ describe("--hold", () => {
     ]);
   });
 
-  test("of closes, too; of a contract without rows it leaves no judgement", async () => {
+  test("also closes; a contract without rows gets no judgement", async () => {
     const store = await published();
     const closes = lines("id,date,close_usd", "a,never,1");
     const quotes = quotesOf({ b: 6 });
@@ -101,7 +101,7 @@ describe("--hold-invalid", () => {
     expect((await tryPublish(store, { ...run, quotes })).result?.outcome).toBe("unchanged");
   });
 
-  test("and keeps the other rows of the contract; of closes, too", async () => {
+  test("and keeps the other rows of the contract, also closes", async () => {
     const store = await published();
     const closes = lines("id,date,close_usd", "a,2026-11-18,-", "a,2026-11-17,9", "b,never,1");
     await mustPublish(store, { ...run, closes, quotes: quotesOf({ a: 13, b: 6 }) });

@@ -147,7 +147,7 @@ describe("publish --sign-key", () => {
     expect((await shop.say("snapshots verify", env)).code).toBe(0);
   });
 
-  test("a dry run reads the key, says what it would do, and writes nothing", async () => {
+  test("a dry run reads the key, names the steps that it would take, and writes nothing", async () => {
     const shop = workshop();
     const fingerprint = await shop.opensslKey("k");
     const planned = await shop.publish(FIRST, "--sign-key @k --dry-run");

@@ -1,4 +1,4 @@
-/** Stores that cannot be written, or that lose or change what is written. */
+/** Stores that cannot be written, or that lose or change written bytes. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -93,7 +93,9 @@ test.each([
       });
       const { code, said } = await tryPublish(losing, { quotes: levels(11) });
       expect([code, said.length]).toEqual([6, 2]);
-      expect(said.join()).toMatch(/in memory: differs from what was written; it is not published/);
+      expect(said.join()).toMatch(
+        /in memory: differs from the bytes that were written; it is not published/,
+      );
       expect((await readHead(memory))?.number).toBe(1);
     }
   },

@@ -218,7 +218,7 @@ const HEADERS: readonly File[] = [
     "a title above the header",
     lines("Spot prices of 20 November,", ",", "id,spot_usd", "a,11"),
     `title.csv:1: no known column in "Spot prices of 20 November", "", expected a header of ${HEADER}`,
-    "title.csv:3: looks like the header, expected in line 1: delete what is above it",
+    "title.csv:3: looks like the header, expected in line 1: delete the lines above it",
   ],
   [
     "report.csv",
@@ -231,7 +231,7 @@ const HEADERS: readonly File[] = [
     "an empty row above the header",
     lines(",", "id,spot_usd", "a,11"),
     `second.csv:1: no known column in "", "", expected a header of ${HEADER}`,
-    "second.csv:2: looks like the header, expected in line 1: delete what is above it",
+    "second.csv:2: looks like the header, expected in line 1: delete the lines above it",
   ],
   [
     "commas.csv",
@@ -244,7 +244,7 @@ const HEADERS: readonly File[] = [
     "Excel's line for its separator",
     lines("sep=,", "id,spot_usd", "a,11"),
     `separator.csv:1: no known column in "sep=", "", expected a header of ${HEADER}`,
-    "separator.csv:2: looks like the header, expected in line 1: delete what is above it",
+    "separator.csv:2: looks like the header, expected in line 1: delete the lines above it",
   ],
 ];
 

@@ -88,7 +88,7 @@ test("corrected and withdrawn rows end, also in a revision; one that comes back 
   ]);
 });
 
-test("after a rollback the rows are compared with those of the head", async () => {
+test("after a rollback the rows are compared with the head's", async () => {
   const store = await begun();
   const changed = quotes("a,2026-11-20T12Z,1.5,", "b,2026-11-22T00Z,6,");
   await publish(store, "2026-11-22T00Z", { quotes: changed, revise: "Misprint" });

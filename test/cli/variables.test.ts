@@ -98,7 +98,7 @@ test("CHIPBOARD_VERIFY_KEY holds several files, so a unit changes its key withou
   expect((await shop.say("snapshots verify --all", one("new"))).code).toBe(6);
   expect((await shop.say("snapshots verify", one("new"))).code).toBe(0);
 
-  // A file that is missing is named, and so is none; the command line takes the same.
+  // The error names a file that is missing, or says that none is given; the command line takes the same.
   const { code, stderr } = await shop.say("snapshots verify", {
     CHIPBOARD_VERIFY_KEY: `${shop.path("new.pub")}:`,
   });

@@ -287,7 +287,7 @@ function copyTests(redis: RedisServer): void {
     test.each([
       ["SQLite", () => join(folder, "from")],
       ["Redis", () => at(7)],
-    ])("of %s is one file for its owner only, and restores what it holds", async (_, place) => {
+    ])("of %s is one file for its owner only, and restores its content", async (_, place) => {
       const from = place();
       const { valid } = await use(from);
       const before = await contentOf(from);

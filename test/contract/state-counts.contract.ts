@@ -196,7 +196,7 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
       expect(await use.registry.usage()).toMatchObject([{ used: 6, limit: null, remaining: null }]);
     });
 
-    test("a granted call is counted for its key, too, and no other call is", async () => {
+    test("a granted call is also counted for its key, and no other call is", async () => {
       const acme = await use.account("acme", "starter");
       const keyIds = [keyIdOf(await use.newKey("acme")), keyIdOf(await use.newKey("acme"))];
       const gatekeeper = await use.serve();
@@ -214,7 +214,7 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
         [keyIds[1], granted[1]],
       ]);
       expect(granted[0]! + granted[1]!).toBe(50);
-      // Calls of no key of the account, as those of removed keys are.
+      // Calls of no key of the account, like the calls of removed keys.
       await gatekeeper.counts.take(acme, 51, START);
       expect(await byKey()).toContainEqual([null, 1]);
     });
@@ -269,7 +269,7 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
       expect(await byMonth()).toContainEqual(["acme", "2026-11", 2]);
     });
 
-    test("the calls of removed accounts stay, apart from those of the next one of the name", async () => {
+    test("the calls of removed accounts stay, apart from calls of the next account of the name", async () => {
       const first = await use.account("acme", "starter");
       const keyId = keyIdOf(await use.newKey("acme"));
       await use.account("other", "pro");

@@ -1,4 +1,6 @@
-/** The promises of every state driver about the counts of days: as exact as those of months. */
+/**
+ * The promises of every state driver about the counts of days, which are as exact as the counts of months.
+ */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { keyIdOf } from "../../src/state/api-keys.ts";
 import { withDriver } from "../../src/state/open.ts";
@@ -22,7 +24,7 @@ export function stateDaysContract(name: string, create: () => Promise<StateUnder
         one.used,
       ]);
 
-    test("calls belong to the day UTC in which they arrived, also those of removed accounts", async () => {
+    test("calls belong to the day UTC in which they arrived, also for removed accounts", async () => {
       const acme = await use.account("acme", "starter");
       const keyId = keyIdOf(await use.newKey("acme"));
       await use.account("other", "pro");

@@ -390,7 +390,7 @@ function redisTests(baseUrl: string): void {
       await gatekeeper.close();
     });
 
-    test("that fails over: the keys and calls are those of the new primary, soon", async (context) => {
+    test("that fails over: the keys and calls soon come from the new primary", async (context) => {
       const [first, second] = [await RedisServer.start(), await RedisServer.start()];
       if (first === null || second === null) return requireServer(context.skip);
       onTestFinished(() => removeAll(first, second));

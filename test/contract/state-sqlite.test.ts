@@ -291,7 +291,7 @@ describe("an SQLite state", () => {
     return rows.map(({ month, subject }) => `${String(month)} ${String(subject).split(":")[0]}`);
   };
 
-  test("deletes counts of addresses after their month, and keeps those of accounts", async () => {
+  test("deletes counts of addresses after their month, and keeps counts of accounts", async () => {
     await createState(location);
     let nowMs = Date.parse("2026-11-30T23:59:59.999Z");
     const moving = { now: () => nowMs };

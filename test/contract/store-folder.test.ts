@@ -16,7 +16,7 @@ describeStore("the folder store", async () => {
   };
 });
 
-test("what is in a folder keeps its mode; what is new is for the owner and the group alone", async () => {
+test("files in a folder keep their mode; new ones are for the owner and the group alone", async () => {
   const parent = await mkdtemp(join(tmpdir(), "chipboard-store-"));
   onTestFinished(() => rm(parent, { recursive: true }));
   const folder = join(parent, "shared");

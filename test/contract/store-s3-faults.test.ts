@@ -84,7 +84,7 @@ describe("a server that misbehaves", () => {
     await server.stop();
   });
 
-  test("prove refuses a server that does not return what was written", async () => {
+  test("prove refuses a server that does not return the bytes that were written", async () => {
     let puts = 0;
     const server = await serve(async (request, response) => {
       await bodyOf(request);

@@ -1,6 +1,6 @@
 /**
  * What a request may cost before it is counted (contract: a budget before work). A request with pieces that
- * matter to a parser costs no more than a few times what it costs with plain letters, whatever field, address
+ * matter to a parser costs no more than a few times as much as with plain letters, whatever field, address
  * and piece. Compared is processor time of the proxy's process, never wall time, and the least of several
  * samples, so that a slow or busy machine changes both sides alike.
  */
@@ -176,7 +176,7 @@ const FIELDS: Readonly<Record<string, readonly (readonly [start: string, end: st
   ],
 };
 
-/** A route of each kind. What they answer here is not counted. */
+/** A route of each kind. Their answers here are not counted. */
 const UNCOUNTED = ["/robots.txt", "/", "/nothing-here", "/healthz", "/log/1", `${API}/history.csv`];
 
 const filled = (start: string, piece: string, end: string): string =>

@@ -6,7 +6,7 @@ import { inProcess } from "../cli/run.ts";
 
 export const ROOT = join(import.meta.dirname, "../..");
 const DEPLOY = join(ROOT, "deploy");
-/** Its files, without those of folders. */
+/** The files at its top, without the files in folders. */
 export const names = (await readdir(DEPLOY, { withFileTypes: true }))
   .filter((entry) => entry.isFile())
   .map(({ name }) => name);

@@ -26,7 +26,7 @@ beforeAll(async () => {
   options = new Set([...commands.values()].flatMap((set) => [...set]));
 });
 
-test("they are read, and so is the program's help", () => {
+test("they and the program's help are read", () => {
   expect(services.length).toBe(6);
   expect([...commands.keys()]).toEqual(
     expect.arrayContaining(["publish", "serve", "snapshots copy", "state backup"]),

@@ -134,7 +134,7 @@ describe("watched", () => {
     expect(await metricsOf()).toMatchObject({ success_timestamp_seconds: 0, exit_code: 143 });
   });
 
-  test("whoever reads the file finds it whole, at any time", async () => {
+  test("a reader of the file finds it whole, at any time", async () => {
     await shell("exit 0");
     let isDone = false;
     const runs = (async () => {

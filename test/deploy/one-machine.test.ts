@@ -350,7 +350,7 @@ test("a package that npm pack made is a release as well", async () => {
   expect(await running()).toBe("/opt/chipboard/0.3.0");
 });
 
-test("signing: the unit signs what it publishes, and the proxy serves what is signed", async () => {
+test("signing: the unit signs its snapshots, and the proxy serves signed ones", async () => {
   const [make = "", use = "", ...more] = blocks("Begin, on one machine");
   expect(more).toEqual([]);
   const add = (options = ""): Promise<string> =>

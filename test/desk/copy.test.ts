@@ -74,7 +74,7 @@ async function expectCopy(of: ObjectStore, copy: ObjectStore): Promise<void> {
   expect((await verifySnapshots(copy, null)).damages).toEqual([]);
 }
 
-test("everything that the log names is copied; a second run finds nothing to do, a third copies what is new", async () => {
+test("everything that the log names is copied; a second run finds nothing to do, a third copies new objects", async () => {
   const store = await longHistory();
   const to = new MemoryStore();
   const done = await copied(store, to);

@@ -215,7 +215,7 @@ test("a coded form that holds other bytes or more of them, and a part that is an
   const size = text.length;
   const part = { id: "a", at: 0, gzip_at: 10, sha256: "0".repeat(64) };
   const stories: readonly (readonly [Buffer, Partial<FileEntry>, string])[] = [
-    [gzipSync(changed), {}, "is damaged: what it inflates to has another SHA-256"],
+    [gzipSync(changed), {}, "is damaged: its inflated bytes have another SHA-256"],
     [gzipSync(Buffer.alloc(50_000_000)), {}, `does not inflate to ${size} bytes`],
     [gzipSync(text.subarray(1)), {}, `inflates to ${size - 1} bytes, expected ${size}`],
     [gzipSync(text), { parts: [part] }, "is damaged: part a is not the manifest's"],

@@ -140,7 +140,7 @@ test("diff: a contract without a new price does not contribute, even if its base
     new_base_utc: "2025-11-21T00:00:00.000Z",
     // Of a and b, before: 12/10 and 10/10, in the mean 110. With the prices of after: 12/10 and 11/10, 115.
     price_points: 5,
-    // With the bases of after, too: 12/8 and 11/10, 130.
+    // Also with the bases of after: 12/8 and 11/10, 130.
     base_points: 15,
     // And with d, 5/5: 120.
     constituents_points: -10,
@@ -205,11 +205,11 @@ test("diff: constituents that leave, that a break makes another, and none at all
   expect((await desk("diff head~2 head", folder)).out).not.toContain("What moved the index");
 });
 
-test("diff: the base moves within a day, too, and corrections change it", async () => {
+test("diff: the base also moves within a day, and corrections change it", async () => {
   const folder = temporaryFolder();
   const store = new FolderStore(folder);
   const run = { catalog: catalogOf(["a"]), quotes: quotesOf({ a: 12 }) };
-  // The base of 00:00 is the close of the 20th, that of 12:00 the close of the 21st.
+  // The base of 00:00 is the close of the 20th, the base of 12:00 the close of the 21st.
   const closes = "id,date,close_usd\na,2025-11-20,10\na,2025-11-21,8\n";
   await mustPublish(store, { ...run, session: "2026-11-21T00Z", closes });
   await mustPublish(store, { ...run, session: "2026-11-21T12Z" });

@@ -251,7 +251,7 @@ describe("the other commands", () => {
     expect([read, lists]).toEqual([new Set([publicationKey(14)]), 1]);
   });
 
-  test("ls and diff ignore signatures; a prune leaves those of the log", async () => {
+  test("ls and diff ignore signatures; a prune leaves the log's signatures", async () => {
     const { shop, fingerprint } = await signed();
     const { publications } = JSON.parse(await shop.must("snapshots ls --json"));
     expect(publications).toHaveLength(2);

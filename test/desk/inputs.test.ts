@@ -34,7 +34,7 @@ const firstInput = async (store: ObjectStore): Promise<string> =>
   ((await headJson(store, "manifest.json")) as Manifest).inputs[0]?.key as string;
 
 describe("snapshots inputs", () => {
-  test("writes what a snapshot was made from, byte for byte, and says what it wrote", async () => {
+  test("writes the inputs of a snapshot, byte for byte, and names them", async () => {
     const folder = published();
     const out = join(temporaryFolder(), "new", "made-from");
     const { code, out: said } = await desk(`inputs head~2 --out ${out}`, folder);
@@ -129,13 +129,13 @@ describe("verify", () => {
         ]);
       }
       expect(await damages(store, "head~1")).toEqual([]);
-      // Inputs are not served, so they do not keep anybody from going back to a whole snapshot.
+      // Inputs are not served: they do not keep anybody from going back to a whole snapshot.
       const clock = clockAt("2026-11-21T13:00:00Z");
       expect((await rollBack(store, "head~1", "Wrong feed", clock)).outcome).toBe("rolled_back");
     }
   });
 
-  test("--all proves those that no snapshot names any more, and says what is none", async () => {
+  test("--all proves inputs that no snapshot names any more, and names objects that are none", async () => {
     const store = await shortHistory();
     const zeros = `inputs/${"0".repeat(64)}-9.gz`;
     for (const key of [zeros, "inputs/notes.txt"]) await store.create(key, gzipSync("x"));
@@ -170,7 +170,7 @@ describe("prune and copy", () => {
     expect([found.damages, found.pruned.length]).toEqual([[], 4]);
   });
 
-  test("a copy says what is damaged, lost or no input, and its log stays as it was", async () => {
+  test("a copy names objects that are damaged, lost or no input, and its log stays as it was", async () => {
     for (const harm of [
       (store: ObjectStore, key: string) => flip(store, key),
       (store: ObjectStore, key: string) => store.delete(key),

@@ -1,4 +1,4 @@
-/** `copy --mirror`: what it removes, and what it leaves; and a prune of a copy. */
+/** `copy --mirror`: the objects that it removes and leaves; and a prune of a copy. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { copyStore, type Copying } from "../../src/desk/copy-store.ts";
 import { prune } from "../../src/desk/prune.ts";

@@ -1,4 +1,4 @@
-/** `prune`: what it removes and keeps, and the store verifies afterwards. */
+/** `prune`: the snapshots that it removes and keeps, and the store verifies afterwards. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -33,7 +33,7 @@ const daily = (session: string, usd: number) => ({
   minCoverageMicros: 0,
 });
 
-test("keeps the head, the publication before it, those of the last N days, and the whole log", async () => {
+test("keeps the head, the publication before it, publications of the last N days, and the whole log", async () => {
   const { store } = storeAt("2026-11-20T00:00:00Z");
   await published(store);
   for (const [day, usd] of [
@@ -90,7 +90,7 @@ test("a prune is dated by the clock, however long ago the head is, and never bef
   expect(await newest()).toMatchObject({ number: 6, at: "2026-11-28T07:30:00.000Z" });
 });
 
-test("the snapshot of a rollback is kept at any age, and so is the one before it", async () => {
+test("the snapshot of a rollback and the one before it are kept at any age", async () => {
   const { store } = storeAt("2026-11-20T00:00:00Z");
   await published(store);
   const now = clockAt("2027-11-25T01:00:00Z");

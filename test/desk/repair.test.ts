@@ -1,4 +1,4 @@
-/** `repair`: what it puts back, from where, and what it cannot. */
+/** `repair`: the objects that it puts back, from where, and the ones that it cannot. */
 import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
@@ -95,8 +95,8 @@ test("what a prune took is not put back", async () => {
 describe("what the other store cannot give: 6, it is named, and the rest is put back", () => {
   const [LOST, BAD] = [`${HEAD}pro/board.json`, `${HEAD}pro/export.csv`];
   test.each<[string, (from: ObjectStore) => Promise<unknown>, RegExp]>([
-    ["it is missing there, too", (from) => from.delete(LOST), /board\.json is missing/],
-    ["it is damaged there, too", (from) => flip(from, LOST), /board\.json is damaged/],
+    ["it is also missing there", (from) => from.delete(LOST), /board\.json is missing/],
+    ["it is also damaged there", (from) => flip(from, LOST), /board\.json is damaged/],
     [
       "it is larger there",
       (from) => overwrite(from, LOST, Buffer.alloc(1_000_000)),
@@ -150,7 +150,7 @@ describe("gzip forms", () => {
   const recoded = (bytes: Buffer | null): Buffer =>
     gzipSync(gunzipSync(bytes as Buffer), { level: 9 });
 
-  test("other bytes of the same content will not do: the manifest names the coded ones, too", async () => {
+  test("other bytes of the same content will not do: the manifest also names the coded ones", async () => {
     const [store, from] = [await copyOf(whole), await copyOf(whole)];
     await store.delete(path);
     await overwrite(from, path, recoded(await whole.get(path)));
@@ -228,7 +228,7 @@ test("links in a folder: nothing behind them is read, removed or written", async
 });
 
 describe("the command", () => {
-  test("in words and with --json; the exit code is that of verify afterwards", async () => {
+  test("in words and with --json; the exit code equals verify's afterwards", async () => {
     const [store, from] = [folders(), folders()];
     const key = `${HEAD}free/board.json`;
     await flip(new FolderStore(store), key);

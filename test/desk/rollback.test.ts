@@ -92,7 +92,7 @@ test("a stored snapshot that no publication names can be the head", async () => 
   expect((await verifySnapshots(store, null)).damages).toEqual([]);
 });
 
-test("it names the withdrawn sessions, also those of earlier rollbacks, and those to come", async () => {
+test("it names the withdrawn sessions, also of earlier rollbacks, and those to come", async () => {
   const store = await published();
   const next = { session: "2026-11-22T00Z", quotes: quotesOf({ a: 12, b: 11, c: 12 }) };
   expect(await back(store, "2026-11-21T00Z")).toMatchObject({

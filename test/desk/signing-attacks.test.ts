@@ -1,6 +1,6 @@
 /**
  * Attacks by somebody who can write to the store: what `snapshots verify` says without a key, and of damage
- * that has several signs. test/http/attacks.test.ts has what it says with a key and a memory.
+ * that has several signs. test/http/attacks.test.ts covers it with a key and a memory.
  */
 import { describe, expect, test } from "vitest";
 import type { Publication } from "../../src/snapshot/log/entry.ts";

@@ -72,7 +72,7 @@ test("corrections and a withdrawal at 00:00 and at 12:00 of past sessions", asyn
 test("--summary: Markdown for a dry run, a publish, and nothing to do", async () => {
   const { folder, store, correction } = await market();
   const file = join(folder, "summary.md");
-  writeFileSync(file, "what was there before, and longer than nothing\n".repeat(100));
+  writeFileSync(file, "an earlier summary, longer than the new one\n".repeat(100));
   const line = `publish --quotes ${correction} --session 2026-11-21T12Z --allow-sparse --summary ${file}`;
   const headlines: string[] = [];
   const bodies: string[] = [];

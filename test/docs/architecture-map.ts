@@ -1,6 +1,6 @@
 /**
- * Makes the second half of ARCHITECTURE.md: the layers with what they import, and a line for each source
- * file from its first comment. `write-reference.ts` writes it, `reference.test.ts` compares it.
+ * Makes the second half of ARCHITECTURE.md: the layers with their imports, and a line for each source file
+ * from its first comment. `write-reference.ts` writes it, `reference.test.ts` compares it.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";

@@ -50,7 +50,7 @@ test.each(PAGES)("%s: every command in it is followed by a test", (page) => {
   expect(unknown.map(({ text }) => text)).toEqual([]);
 });
 
-test("npx runs what is installed and downloads nothing", () => {
+test("npx runs installed programs and downloads nothing", () => {
   const texts = [...PAGES, "deploy/publish.yml"].map(textOf).join("\n");
   const words = [...texts.matchAll(/^[^#\n]*\bnpx (\S+)/gm)].map(([, word]) => word);
   const { devDependencies } = JSON.parse(textOf("package.json"));

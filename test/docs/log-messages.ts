@@ -1,8 +1,8 @@
-/** The messages of the proxy's log: where the sources write them, and what they mean. */
+/** The messages of the proxy's log: where the sources write them, and their meaning. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** By the text in the log, with `N` for what varies: what has happened, and what to do about it. */
+/** By the text in the log, with `N` for a part that varies: the event, and what to do about it. */
 const MEANINGS: Readonly<Record<string, readonly [meaning: string, remedy: string]>> = {
   "and N more requests with a problem": [
     "within one second, beyond the 50 that have lines of their own",
@@ -19,7 +19,7 @@ const MEANINGS: Readonly<Record<string, readonly [meaning: string, remedy: strin
   ],
   "only what is signed is served": ["the proxy was started with `--verify-key`", ""],
   "publication log cannot be read": [
-    "the proxy serves what it has and tries again; `err` says why",
+    "the proxy goes on with its snapshot and tries again; `err` says why",
     "`damaged`: `chipboard snapshots verify`; else look at the store",
   ],
   "publication N cannot be loaded": [
@@ -29,7 +29,7 @@ const MEANINGS: Readonly<Record<string, readonly [meaning: string, remedy: strin
   "Redis keeps everything again": ["its `maxmemory-policy` is `noeviction`", ""],
   "Redis may drop accounts, keys and counts": [
     "its `maxmemory-policy` is `policy`; a proxy that starts now refuses it (5)",
-    "set `maxmemory-policy` to `noeviction`; restore what is lost from a backup",
+    "set `maxmemory-policy` to `noeviction`; restore lost keys from a backup",
   ],
   "request cannot be handled": ["before the proxy's own checks", "report it"],
   "request failed": ["the caller got 500; `err` has the stack", "report it"],

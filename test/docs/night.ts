@@ -16,7 +16,7 @@ import { eventually } from "../http/fixture.ts";
 import { BIN, endWithUs, NOW, serve, type Serving } from "../program/program.ts";
 import { blocksOf, fileNameOf } from "./blocks.ts";
 
-/** The session that callers have at first, and that of the night. */
+/** The session that callers have at first, and the session of the night. */
 export const NOON = "2026-11-20T12Z/r1";
 export const MIDNIGHT = "2026-11-21T00Z/r1";
 
@@ -77,7 +77,7 @@ export class Night {
     return this.#steps.length;
   }
 
-  /** Runs the commands up to the next `publish`, and compares what they print, and their exit codes. */
+  /** Runs the commands up to the next `publish`, and compares their output and exit codes. */
   async publish(onOutput: (printed: string) => void = () => {}): Promise<void> {
     for (;;) {
       const { command, shown, code } = this.#steps.shift() as Step;

@@ -1,5 +1,5 @@
 /**
- * Makes the pages of docs/reference from the program: its command tree, its tables, and what it says of
+ * Makes the pages of docs/reference from the program: its command tree, its tables, and its messages about
  * wrong inputs. `write-reference.ts` writes them, `reference.test.ts` compares them.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -169,7 +169,7 @@ const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   unexpected: "unexpected: a defect, or a failure that the program does not know",
   input: "the command line or an input is wrong; its author must change it",
   refused: "a gate or a limit refused the data; a person must check it, and can let it through",
-  conflict: "the request contradicts what is published, or what a target holds",
+  conflict: "the request contradicts the published data, or the content of a target",
   unreachable:
     "the store or the state does not answer, or cannot do what chipboard needs; or a port is in use",
   damaged: "stored bytes are not those that were written, or not signed as they must be",
@@ -202,7 +202,7 @@ const GATES: Readonly<Record<GateName, readonly [refuses: string, option: string
     "--max-gap",
   ],
   clock: [
-    "a machine's clock more than 5 minutes away from the `Date` (plus `Age`) of an answer, of a feed's address or the S3 server: it is wrong, or theirs is. Rollbacks and prunes have it, too",
+    "a machine's clock more than 5 minutes away from the `Date` (plus `Age`) of an answer, of a feed's address or the S3 server: one of the two is wrong. Also checked by rollbacks and prunes",
     "",
   ],
 };
@@ -215,7 +215,7 @@ function gateRows(commands: readonly Command[]): readonly Row[] {
   });
 }
 
-/** What the columns of inputs mean, where the name and what is expected do not say it. */
+/** The meaning of the columns of inputs, where the name and the expected form do not say it. */
 const INPUT_MEANINGS: Readonly<Record<string, string>> = {
   "catalog free": "what callers without a key see: `true` on ten rows; else the first ten",
   "catalog capacity_gb": "of one unit, in gigabytes (10⁹ bytes)",
@@ -241,7 +241,7 @@ const INPUT_MEANINGS: Readonly<Record<string, string>> = {
 const CATALOG =
   "id,ticker,name,board,segment,unit,ai_exposure_pct,source,source_url\na,A,A,memory,S,USD,0,X,https://x.example/\n";
 
-/** The columns of the three inputs: the program is asked what it expects, by wrong files. */
+/** The columns of the three inputs: wrong files make the program name the expected forms. */
 async function inputs(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "chipboard-reference-"));
   try {

@@ -43,7 +43,7 @@ test("they have files, commands and output", () => {
   }
 });
 
-test("the file of plans says what is shown without one", () => {
+test("the file of plans describes the page without one", () => {
   const file = blocks.find(({ before }) => /`--plans\s/.test(before));
   expect(parsePlanTerms(Buffer.from(file?.text ?? ""), "the page")).toEqual(USUAL_TERMS);
 });

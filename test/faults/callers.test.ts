@@ -73,7 +73,7 @@ test("answers without the quota header, failures and wrong data are counted as l
   expect(told.join("\n")).toContain("data that is no file");
 });
 
-test("a key in a log is found, and so is a part of 8 characters", () => {
+test("a key in a log is found, also a part of 8 characters", () => {
   const say = (): void => {};
   const key = "cbk_0a1B2c3D4e5F6g7H8i9J";
   const logged = (text: string): number => keysInLog(`{"path":"${text}"}\n`, [key], { say }).lost;

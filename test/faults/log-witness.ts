@@ -1,6 +1,6 @@
 /**
- * Watches a signed log while runs are struck or race: what they write to it, and what proxies with
- * `--verify-key` accept of it. A run appends an entry with its signature in one write, and nobody removes
+ * Watches a signed log while runs are struck or race: which entries they write, and which of them proxies
+ * with `--verify-key` accept. A run appends an entry with its signature in one write, and nobody removes
  * entries: so no number ever has two contents, and no entry is without its signature for a moment.
  */
 import { hash, verify } from "node:crypto";
@@ -32,7 +32,7 @@ export class LogWitness {
     this.#running = this.#proxy();
   }
 
-  /** Watches a store whose entries are those of runs. */
+  /** Watches a store whose entries all come from runs. */
   static async begin(store: ObjectStore): Promise<LogWitness> {
     const witness = new LogWitness(store);
     await witness.trust();
@@ -40,7 +40,7 @@ export class LogWitness {
     return witness;
   }
 
-  /** Takes all entries that are in the store now as those of runs. */
+  /** Takes all entries that are in the store now as entries of runs. */
   async trust(): Promise<void> {
     for (const sha256 of await this.#log()) this.#tried.add(sha256);
   }

@@ -13,7 +13,7 @@ test.skipIf(redis === null)("nothing is lost with a state in Redis", () =>
   expectNothingLost(redisQuotaFaults),
 );
 
-test("a call that is not counted is found, and so is a counted call that nobody sent", () => {
+test("a call that is not counted and a counted call that nobody sent are found", () => {
   const load = { sent: 120, answered: 100 };
   expect(() => expectCounted(load, 100)).not.toThrow();
   expect(() => expectCounted(load, 120)).not.toThrow();

@@ -51,7 +51,7 @@ async function begun(): Promise<{
   return { store, model, clock };
 }
 
-test("a removal of what the head needs is a loss, and so is a publication that nobody made", async () => {
+test("a removal of an object that the head needs is a loss, also a publication that nobody made", async () => {
   const { store, model, clock } = await begun();
   const keys: string[] = [];
   for await (const { key } of store.list("sessions/")) keys.push(key);

@@ -1,4 +1,4 @@
-/** A soak in its short form; and it finds what is lost. */
+/** A soak in its short form; and it finds losses. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

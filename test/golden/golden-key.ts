@@ -19,5 +19,5 @@ export const GOLDEN_KEY = parseSigningKey(
 /** Signs with the key. */
 export const SIGNED: LogKeys = { signingKey: GOLDEN_KEY, verifyKeys: null };
 
-/** Signs with the key, and goes on only from what it signed. */
+/** Signs with the key, and goes on only from entries that it signed. */
 export const STRICT: LogKeys = { signingKey: GOLDEN_KEY, verifyKeys: [GOLDEN_KEY.verifyKey] };

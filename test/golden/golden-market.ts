@@ -19,7 +19,7 @@ export const EXPECTED = join(import.meta.dirname, "expected");
 export const INPUTS = join(import.meta.dirname, "inputs");
 
 interface Step {
-  /** Where the inputs are; by default those of the golden store. */
+  /** Where the inputs are; by default the golden store's. */
   readonly folder?: string;
   readonly session: string;
   readonly minutes: number;

@@ -1,4 +1,4 @@
-/** The guide's bill of materials: what is priced when, and which parts are left out. */
+/** The guide's bill of materials: which parts are priced when, and which are left out. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
@@ -25,7 +25,7 @@ const CLOSES = lines(
   "young,2026-11-12,6.5,",
 );
 
-/** What stands from a week to an earlier one; runs of equal weeks. */
+/** The rows from a week to an earlier one; runs of equal weeks. */
 function runsOf(weeks: readonly string[]): string[][] {
   const runs: string[][] = [];
   for (const week of weeks) {

@@ -9,7 +9,7 @@ import { PRELUDE, PythonClient } from "./python-client.ts";
 
 const withPython = testWith("python3");
 
-/** An answer; the digest is that of the body. */
+/** An answer; the digest matches the body. */
 interface Lie {
   readonly status?: number;
   readonly fields?: Readonly<Record<string, string>>;
@@ -72,7 +72,7 @@ const BOARD = {
 
 const DAMAGED = "Damaged";
 const HISTORY = "contract_id,date,close_usd,inputs\r\n";
-/** A call, the lie that answers it, and what it comes to. */
+/** A call, the lie that answers it, and the result. */
 const LIES: readonly (readonly [string, Lie, string])[] = [
   ...[
     "prices()",

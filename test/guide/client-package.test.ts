@@ -17,7 +17,7 @@ const PACKAGE = join(import.meta.dirname, "../../clients/python");
 /** Debian installs pytest and pandas for this one. */
 const PYTHON = "/usr/bin/python3";
 
-/** What it prints if it fails; empty if it ends well. */
+/** The output if it fails; empty if it ends well. */
 const failureOf = (
   program: string,
   args: readonly string[],

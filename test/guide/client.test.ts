@@ -65,7 +65,7 @@ describe("of a proxy", () => {
     expect(again.status).toBe(304);
   });
 
-  withPython("prices: the records of the board, some of them, and those of then", async () => {
+  withPython("prices: the records of the board, some of them, and earlier ones", async () => {
     expect(await say("client.prices()")).toEqual(records((await get("/prices")).json));
     const some = records((await get("/prices?ids=alpha-16gb,foxtrot-gpu")).json);
     expect(await say('client.prices(["alpha-16gb", "foxtrot-gpu"])')).toEqual(some);
@@ -114,7 +114,7 @@ describe("of a proxy", () => {
       );
       const then = numbers.map(async (number) => {
         const published = (await rows(`/levels.csv?publication=${number}`)) as CsvRow[];
-        // Entry 8 withdrew entry 7, so the answer is that of then, with its ids.
+        // Entry 8 withdrew entry 7, so the answer is the one of entry 7, with its ids.
         if (number === 7) return published;
         const presentIdOf = (id: unknown) => (id === "echo-new" ? "echo-stack" : id);
         return published.map((row) => ({ ...row, contract_id: presentIdOf(row["contract_id"]) }));
@@ -166,7 +166,7 @@ print(frame.dtypes["date"], frame.dtypes["session_utc"], frame.dtypes["close_usd
     expect(await used()).toBe(before + 1);
   });
 
-  withPython("tells what was refused, and the code", async () => {
+  withPython("names the refused request, and the code", async () => {
     const program = `${PRELUDE}
 try:
     Client(key=key).prices(["alhpa-16gb"])

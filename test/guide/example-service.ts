@@ -57,7 +57,7 @@ export interface Example {
   readonly body: string;
 }
 
-/** A proxy with its state, and what is needed to break it. */
+/** A proxy with its state, and the means to break it. */
 export interface ExampleService {
   readonly url: string;
   /** Of accounts of these tiers; of accounts that are refused; and one that nobody has sent yet. */

@@ -15,7 +15,7 @@ export const clientOf = (origin: string): string => filled(pythonClient(), origi
 const filled = (text: string, origin: string): string =>
   fillSlots(text, slotValues({ origin, graceMs: 3_600_000 }, null));
 
-/** What stands under a heading, up to the next one of the same or a higher level. */
+/** The text under a heading, up to the next one of the same or a higher level. */
 export function under(markdown: string, heading: string): string {
   const lines = markdown.split("\n");
   const start = lines.findIndex((line) => /^#+ (.*)/.exec(line)?.[1] === heading);

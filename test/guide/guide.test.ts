@@ -28,7 +28,7 @@ const comparable = (answers: readonly Pick<Example, "body">[]): unknown =>
       .replaceAll(/urn:uuid:[\w-]{36}/g, "urn:uuid:"),
   }));
 
-test("its answers are those of the proxy", async () => {
+test("its answers equal the proxy's", async () => {
   expect(comparable(await askAll())).toEqual(comparable(examples));
 });
 
@@ -72,7 +72,7 @@ describe("its commands and programs", () => {
   const block = (heading: string, at = 0): string =>
     programsUnder(guide, heading)[at]?.text.replace("KEY=cbk_...", `KEY=${proxy.pro}`) ?? "";
 
-  /** Runs it, and returns what it prints. It must end well and complain of nothing. */
+  /** Runs it, and returns its output. It must end well and complain of nothing. */
   async function printed(program: string, ...args: string[]): Promise<string> {
     const strict = program.endsWith("python3") ? ["-W", "error"] : [];
     const { code, stdout, stderr } = await run(program, [...strict, ...args], folder, proxy.pro);

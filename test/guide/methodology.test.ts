@@ -1,4 +1,4 @@
-/** The formulas of the methodology give the published figures, and its tables are those of the program. */
+/** The formulas of the methodology give the published figures, and its tables equal the program's. */
 import { describe, expect, test } from "vitest";
 import { GATE_NAMES } from "../../src/feed/gates.ts";
 import { equalWeighted } from "../../src/market/composite.ts";
@@ -213,7 +213,7 @@ describe("its example of a series", () => {
   const rows = dated.slice(0, 3);
   const levels = rows.map((cells) => cells.slice(1, 4).map((cell) => Number(cell)));
 
-  test("is what is published for its levels", async () => {
+  test("equals the published figure for its levels", async () => {
     const closes = rows.flatMap(([date, ...cells]) =>
       cells.slice(0, 3).flatMap((usd, at) => (usd === "" ? [] : [`${"abc"[at]},${date},${usd}`])),
     );

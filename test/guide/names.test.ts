@@ -1,5 +1,5 @@
 /**
- * The requests that the documents show name contracts of the market that is served, and run. The answers are those of
+ * The requests that the documents show name contracts of the served market, and run. The answers come from
  * the recorded market, and say so.
  */
 import { createHash, createPublicKey, verify } from "node:crypto";
@@ -49,7 +49,7 @@ function exampleNames(document: string): string {
     .join("\n");
 }
 
-/** Those of the shown requests that name a contract or an index, with the status of each. */
+/** The shown requests that name a contract or an index, with the status of each. */
 async function asked(proxy: TestProxy): Promise<[request: string, status: number][]> {
   const requests = (await shown(proxy)).filter((request) =>
     /\/(?:prices|indices)\/|ids=/.test(request),
@@ -113,7 +113,7 @@ test("all requests run in a market of many contracts, and name none of another",
   await proxy.close();
 });
 
-test("with one contract its own requests run, and the others stay those of the examples", async () => {
+test("with one contract its own requests run, and the others stay as in the examples", async () => {
   const proxy = await marketOf(["only"]);
   const answers = await asked(proxy);
   expect(answers).toContainEqual(["/api/public/v1/prices/only", 200]);

@@ -47,7 +47,7 @@ export class PythonClient {
     return new PythonClient(home, key);
   }
 
-  /** Runs the program, which must end well and complain of nothing. Returns what it prints. */
+  /** Runs the program, which must end well and complain of nothing. Returns its output. */
   async print(program: string, python = "python3"): Promise<string> {
     const { code, stdout, stderr } = await this.run(program, python);
     expect([code, stderr]).toEqual([0, ""]);
@@ -58,7 +58,7 @@ export class PythonClient {
     return run(python, ["-W", "error", "-B", "-c", program], this.home, this.#key);
   }
 
-  /** Runs `sync`; returns what it says, and the file that the copy gives. */
+  /** Runs `sync`; returns its result, and the file that the copy gives. */
   async sync(): Promise<[Synced, Buffer]> {
     const said: Synced = JSON.parse(await this.print(SYNC));
     return [said, await readFile(join(this.home, "history.csv"))];

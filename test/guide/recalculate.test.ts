@@ -77,7 +77,9 @@ anyMarket.prop([rawCases], { ...runs(12), endOnFailure: true })(
   },
 );
 
-/** What is not calculated from levels: what the publisher says of a contract, and the base of a series. */
+/**
+ * Fields that are not calculated from levels: the publisher's terms of a contract, and the base of a series.
+ */
 const GIVEN =
   /"series":.*\n|"max_carry_days":[^]*|"(?:delayed_sessions|ai_exposure_pct|capacity_gb|quantity)":[\d.]+/;
 /** A number or a date, with the digit that is changed. */
@@ -113,7 +115,7 @@ testWith("python3")("names each figure of each answer that has another digit", a
   expect(code).toBe(1);
 });
 
-testWith("python3")("says what is published, and what it calculates", async () => {
+testWith("python3")("prints the published figure beside the calculated one", async () => {
   const edit: Front["edit"] = (path, text) =>
     path.includes("/index?publication")
       ? text.replace(/(?<="constituents":)\d\d/, "99")

@@ -152,7 +152,7 @@ describe("over publications of many contracts", () => {
   const UNDONE = "a rollback over a correction";
   const listed: CatalogRow = { id: "part-new", name: "Contract new" };
 
-  /** What is published. */
+  /** The publications, in order. */
   const STEPS: readonly (readonly [what: string, happens: () => Promise<unknown>])[] = [
     ["a session", () => publish(1)],
     ["another day", () => publish(2)],

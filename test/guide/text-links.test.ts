@@ -105,7 +105,7 @@ test.each([...PAGES, "/docs", "/changelog"])("%s: frame and text have one title"
   expect(html).toContain(`<title>${heading} · chipboard</title>`);
 });
 
-test("the types are those of Markdown and of text", async () => {
+test("the types are Markdown's and plain text's", async () => {
   const types = await Promise.all(
     MARKDOWN.map(async (path) => (await proxy.get(path)).headers["content-type"]),
   );
@@ -113,7 +113,7 @@ test("the types are those of Markdown and of text", async () => {
   expect(types).toEqual([markdown, markdown, "text/plain; charset=utf-8"]);
 });
 
-/** A list has an item, and what was left out. */
+/** A list has an item, and a note on the items left out. */
 function expectShort(_name: string, value: unknown): unknown {
   if (Array.isArray(value)) expect(value.length).toBeLessThanOrEqual(2);
   return value;
@@ -145,7 +145,7 @@ describe("llms.txt", () => {
     for (const { language, text: answer } of blocksOf(text)) {
       if (language === "json") JSON.parse(answer, expectShort);
       else {
-        // Header, row, and what was left out if there is more.
+        // Header, row, and a note on further rows if there are more.
         expect(language).toBe("csv");
         expect([3, 4]).toContain(answer.split("\n").length);
       }

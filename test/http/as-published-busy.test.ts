@@ -85,7 +85,7 @@ test("a slow store: some reads wait for it, the others are busy", async () => {
   }
   // Those that wait are counted, those that are refused are not.
   expect(await used()).toBe(before + PLACES);
-  // What comes before and after `busy` in the order of the checks.
+  // Checks before and after `busy`.
   const key = { key: proxy.pro };
   await expectCode(proxy, `${API}/prices/no-such?publication=${OLD}`, key, "busy");
   await expectCode(proxy, `${API}/prices/dram-0?publication=1`, key, "pruned");
@@ -160,7 +160,7 @@ test("callers who ask for the same file share one read", async () => {
   expect(waiting).toHaveLength(1);
 });
 
-test("a store that is away: 503 busy, and what is in memory is there", async () => {
+test("a store that is away: 503 busy, and files in memory are served", async () => {
   await serve();
   const before = await used();
   trouble = "away";

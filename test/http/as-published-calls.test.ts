@@ -1,4 +1,4 @@
-/** Requests for old files: what they cost, conditions, parts, ids, and callers without a key. */
+/** Requests for old files: their cost, conditions, parts, ids, and callers without a key. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { API, DATA_ROUTES } from "../../src/api/routes.ts";
 import { MemoryStore } from "../store/memory-store.ts";
@@ -97,7 +97,7 @@ test("without a key every data route needs one, whatever the parameters are", as
   }
 });
 
-test("ids are those of the snapshot, whichever id the contract is asked for by", async () => {
+test("ids are the snapshot's, whichever id the request has", async () => {
   const contract = (id: string): string => `${API}/prices/${id}`;
   const { pro: key } = proxy;
   for (const [{ number, atMs }, id, other] of [

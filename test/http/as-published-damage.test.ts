@@ -159,7 +159,7 @@ describe.each([
 });
 
 test("a streamed file that is damaged after an answer: the first to find out gets no whole body, the next ones a 500", async () => {
-  // Enough for what describes the files; the workbook is larger than what is held of a file.
+  // Enough for the files' descriptions; the workbook is larger than the part of a file that is held.
   await serve({ cacheBytes: 800_000 });
   await expectServed("/export.xlsx", 1);
   const key = snapshotFileKey(OLD, FILES.xlsx("pro"));
@@ -259,7 +259,7 @@ describe("a prune that the proxy has not seen yet", () => {
   });
 
   test("410 for a file that was streamed before; the snapshot's description is still in memory", async () => {
-    // Enough for what describes the files; the workbook is larger than what is held of a file.
+    // Enough for the files' descriptions; the workbook is larger than the part of a file that is held.
     await serve({ pollMs: 600_000, cacheBytes: 800_000 });
     const path = `${API}/export.xlsx?publication=1`;
     expect((await proxy.get(path, { key: proxy.pro })).status).toBe(200);

@@ -1,4 +1,4 @@
-/** The parameters publication and as_of: what they take, and which refusal comes first. */
+/** The parameters publication and as_of: their values, and which refusal comes first. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -62,7 +62,7 @@ afterAll(async () => {
 const first = (): string => instantText(startMs);
 const before = (): string => instantText(startMs - 1);
 
-describe("what is malformed, and what was expected", () => {
+describe("malformed values, and the expected ones", () => {
   const NUMBERS =
     "|0|-1|+1|1.5|1.0|1e3|100000000000000000000|12345678901|007|01| 2|2 |2\n|0x2|1_0|2,3|2;3" +
     "|two|NaN|Infinity|٢|head";
@@ -224,17 +224,17 @@ describe("the order of the checks", () => {
     ["pro", "/index?ids=no-such&publication=99", "not_published"],
     ["pro", "/prices/no-such?session=2026-12-24T00Z", "not_published"],
     ["starter", "/prices/no-such?session=2026-12-24T00Z", "not_published"],
-    // The depth before what is pruned. Starter's session of entry 1 is that before Pro's.
+    // The depth comes before pruning. Starter's session of entry 1 is the one before Pro's.
     ["starter", "/prices/no-such?session=2026-11-20T12Z", "tier_required"],
     ["starter", "/prices?session=2026-11-21T00Z", "tier_required"],
     ["pro", "/prices/no-such?session=2026-11-21T00Z", "pruned"],
     ["pro", "/prices/no-such?session=2026-11-21T12Z", "unknown_contract"],
-    // The dates after the depth of the entry, and before what is pruned and what the snapshot holds.
+    // The dates come after the depth of the entry, and before pruning and the snapshot's content.
     ["starter", `/history.csv?publication=${HEAD}&to=2026-11-30&ids=no-such`, "tier_required"],
     ["pro", `/history.csv?publication=${PRUNED}&to=1999-01-01&ids=no-such`, "pruned"],
     ["starter", "/prices/no-such?publication=2", "tier_required"],
     ["starter", `/prices?publication=${PRUNED}`, "tier_required"],
-    // What is pruned before what the snapshot holds.
+    // Pruning comes before the snapshot's content.
     ["pro", `/prices/no-such?publication=${PRUNED}`, "pruned"],
     ["pro", `/index?ids=no-such&publication=${PRUNED}`, "pruned"],
     // What the snapshot holds.

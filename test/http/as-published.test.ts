@@ -1,4 +1,4 @@
-/** Every file of every entry of the log, asked for later: what was served then, byte for byte. */
+/** Every file of every entry of the log, asked for later: equal to the file served then, byte for byte. */
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { prune } from "../../src/desk/prune.ts";
 import {
@@ -189,7 +189,7 @@ describe("depth, measured from the head", () => {
       if (code === "tier_required") expect(json.required_tier).toBe("pro");
       if (vintage.number % 10 === 0) await expectAllRefused(proxy, tier, byNumber(vintage), code);
     }
-    // What is too old is not told to be pruned.
+    // The answer for an entry beyond the depth does not say that it is pruned.
     await expectAllRefused(proxy, tier, "publication=1", code);
   }
 

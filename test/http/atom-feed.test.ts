@@ -74,7 +74,7 @@ testWith("xmllint")("is valid, with any reason", async () => {
   const { text, headers } = await proxy.get("/feed.atom");
   expect(headers["content-type"]).toBe("application/atom+xml");
   expect(await isValid(text)).toBe(true);
-  // The schema finds what is wrong.
+  // The schema finds faults.
   for (const wrong of [
     text.replace(/<updated>.*?<\/updated>/, ""),
     text.replace("<feed ", "<feed x='1' "),

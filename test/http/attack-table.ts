@@ -24,7 +24,7 @@ import {
   SNAPSHOTS,
 } from "./signed-log.ts";
 
-/** A change of the store, and what is said of it. */
+/** A change of the store, and the messages about it. */
 export interface Attack {
   readonly name: string;
   readonly apply: (store: ObjectStore) => Promise<void>;
@@ -68,14 +68,14 @@ async function remove(store: ObjectStore, ...prefixes: readonly string[]): Promi
   }
 }
 
-/** Copies the objects that begin so. What is there already stays. */
+/** Copies the objects that begin so. Existing objects stay. */
 async function graft(store: ObjectStore, from: ObjectStore, prefix = ""): Promise<void> {
   for await (const { key } of from.list(prefix)) {
     await store.create(key, await bytesOf(from, key));
   }
 }
 
-/** Makes the store's log that of another store, with all that it names. */
+/** Replaces the store's log by another store's log, with all that it names. */
 async function replaceAll(store: ObjectStore, by: ObjectStore): Promise<void> {
   await remove(store, "");
   await graft(store, by);
@@ -101,8 +101,8 @@ const signatureOf = async (store: ObjectStore, number: number): Promise<string> 
   signatureIn(String(await bytesOf(store, publicationKey(number))));
 
 /**
- * Exchanges the files of the tiers free and pro in the first and the last snapshot, and makes that agree
- * with what names them: nothing, the manifests with SHA256SUMS, or the whole log, too.
+ * Exchanges the files of the tiers free and pro in the first and the last snapshot, and makes that agree and
+ * also the objects that name them: none, the manifests with SHA256SUMS, or the whole log.
  */
 async function swapTiers(
   store: ObjectStore,
@@ -160,7 +160,7 @@ const MISFIT = (number: number): RegExp =>
   new RegExp(
     `Entry ${number} of the log \\(.*\\) has a signature that does not fit it: expected a signature by`,
   );
-/** All is proven: what is no entry, a proxy that trusts its store cannot read either, nor show. */
+/** All is proven: a proxy that trusts its store can neither read nor show an object that is no entry. */
 const NOTHING = /^$/;
 
 export const ATTACKS: readonly Attack[] = [
@@ -313,7 +313,7 @@ export const ATTACKS: readonly Attack[] = [
     checked: /Entry 3 of the log \(.*\) is unsigned/,
   },
   {
-    name: "the whole log replaced by that of another store of the same operator",
+    name: "the whole log replaced by the log of another store of the same operator",
     apply: async (store) => replaceAll(store, await anotherStore()),
     running: CHANGED,
     restarted: REWRITTEN,

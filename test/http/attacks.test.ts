@@ -1,7 +1,7 @@
 /**
  * Somebody who can write to the store but has no key that counts: each attack is noticed by a proxy that
- * runs, by one that starts again with its state, by `snapshots verify` and, if it is an entry, by `check`, with
- * the words that say what; and no proxy with --verify-key serves what was not signed.
+ * runs, by one that starts again with its state, by `snapshots verify` and, if it is an entry, by `check`,
+ * with the words that say what; and no proxy with --verify-key serves unsigned data.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -26,7 +26,7 @@ const says = (proxy: TestProxy, words: RegExp): Promise<void> =>
     }),
   );
 
-/** How a check that remembers the log ends: what is not proven, or the broken link. */
+/** How a check that remembers the log ends: with the unproven links, or the broken one. */
 async function checkOf(url: string, remember: string): Promise<string> {
   const unproven: string[] = [];
   const say = ({ isProven, text }: { isProven: boolean; text: string }): void =>

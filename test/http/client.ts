@@ -102,7 +102,7 @@ function checkDigest(
   const isProvable = "x-publication" in headers || new URL(url).pathname.startsWith("/log/");
   const isData = (status === 200 || status === 206) && isProvable;
   const found = headers["unencoded-digest"];
-  // The digest of a part is that of the whole file, which only the tests of parts know.
+  // A part has the digest of the whole file, which only the tests of parts know.
   const expected = !isData
     ? undefined
     : status === 206 || method === "HEAD"

@@ -73,7 +73,7 @@ describe("while sessions are missing", () => {
     ["from memory", 64_000_000],
     ["streamed", 0],
   ] as const) {
-    test(`the digest is that of the raised body, ${where}, for all who ask at once`, async () => {
+    test(`the digest belongs to the raised body, ${where}, for all who ask at once`, async () => {
       await start({ cacheBytes });
       const punctual = new Map<string, unknown>();
       for (const path of PATHS) punctual.set(path, await digestOf(path));

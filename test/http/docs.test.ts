@@ -43,7 +43,7 @@ test("the page and all that it loads, but the font of all pages, have at most 64
   }
 });
 
-test("`type` of a problem leads to its row, which says what it means and what to do", async () => {
+test("`type` of a problem leads to its row, which has the meaning and the remedy", async () => {
   const { json } = await proxy.get("/none");
   expect(json.type).toBe("/docs#not_found");
   const { text } = await proxy.get("/docs");
@@ -108,7 +108,7 @@ test("every operation of the document is on the page, with all parameters, field
   const { text } = await proxy.get("/docs");
   const document = openApiDocument() as unknown as Document;
   const { schemas } = document.components;
-  /** Every name of a field, and what is said of it. */
+  /** Every name of a field, and its description. */
   const fieldsIn = (schema: Schema): string[] => [
     ...(schema.$ref ? fieldsIn(schemas[schema.$ref.split("/").at(-1) ?? ""] as Schema) : []),
     ...Object.entries(schema.properties ?? {}).flatMap(([name, field]) => [
@@ -306,17 +306,20 @@ describe("in Chromium", () => {
     expect(copied).toContain(`url = "${proxy.url}/api/public/v1/indices"`);
   });
 
-  inChromium("the list marks what is being read, and no method breaks on a telephone", async () => {
-    await open(page, `${proxy.url}/docs#getUsage`);
-    await expect
-      .poll(() => page.locator(".contents [aria-current]").allTextContents())
-      .toEqual(["/usage"]);
-    await page.setViewportSize({ width: 390, height: 800 });
-    const heights = await page.$$eval(".endpoint b", (all) =>
-      all.map((each) => each.getBoundingClientRect().height),
-    );
-    expect(Math.max(...heights)).toBeLessThan(30);
-  });
+  inChromium(
+    "the list marks the section being read, and no method breaks on a telephone",
+    async () => {
+      await open(page, `${proxy.url}/docs#getUsage`);
+      await expect
+        .poll(() => page.locator(".contents [aria-current]").allTextContents())
+        .toEqual(["/usage"]);
+      await page.setViewportSize({ width: 390, height: 800 });
+      const heights = await page.$$eval(".endpoint b", (all) =>
+        all.map((each) => each.getBoundingClientRect().height),
+      );
+      expect(Math.max(...heights)).toBeLessThan(30);
+    },
+  );
 
   inChromium("another origin may fetch with x-api-key, and read the header fields", async () => {
     const other = await startTestProxy();

@@ -1,4 +1,4 @@
-/** ETags: what they depend on, and the cost of a 304; beside conditional.http. */
+/** ETags: their inputs, and the cost of a 304; beside conditional.http. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   copyOf,
@@ -126,7 +126,7 @@ describe("what a 304 costs", () => {
     }
   });
 
-  test("x-ratelimit-remaining of a 304 to * is what is left after it", async () => {
+  test("x-ratelimit-remaining of a 304 to * is the number left after it", async () => {
     const headers = { "if-none-match": "*" };
     const first = await proxy.get(`${API}/prices`, { key: proxy.starter, headers });
     const second = await proxy.get(`${API}/prices`, { key: proxy.starter, headers });

@@ -177,11 +177,11 @@ export interface TestProxy extends Readonly<Record<KeyTierName, string>> {
 
 export interface TestProxyOptions extends Partial<Omit<ProxyOptions, "clock" | "gatekeeper">> {
   readonly clock?: TestClock;
-  /** redis://… or a folder; by default a new folder. It may be that of an earlier proxy. */
+  /** redis://… or a folder; by default a new folder. It may belong to an earlier proxy. */
   readonly state?: string;
 }
 
-/** The accounts whose names tests know; that of another tier has the tier's name. */
+/** The accounts whose names tests know. The account of any other tier has the tier's name. */
 const ACCOUNTS: { readonly [T in KeyTierName]?: string } = { starter: "small", pro: "large" };
 
 /** Starts a proxy over a fresh SQLite state with one account and a new key of each paid tier. */

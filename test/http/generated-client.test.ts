@@ -50,7 +50,7 @@ export const id: components["schemas"]["ContractRecord"]["id"] = 1;`,
     name: "Hey API",
     command: ["openapi-ts", "-f", "hey-api.config.js", "--no-log-file"],
     files: ["hey-api.config.js", "read-hey-api.ts"],
-    // What it adds to each client does not compile with it, whatever the document.
+    // The code that it adds to each client does not compile with this option, whatever the document.
     compilerOptions: ["--exactOptionalPropertyTypes", "false"],
     wrong: `import type { GetBoardData } from "./hey-api/types.gen.ts";
 export const query: GetBoardData["query"] = { ids: "a,b" };`,

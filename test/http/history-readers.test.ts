@@ -1,4 +1,4 @@
-/** Programs that read the history files: what they get equals the JSON histories of every tier. */
+/** Programs that read the history files: their rows equal the JSON histories of every tier. */
 import { parse } from "csv-parse/sync";
 import { asyncBufferFromUrl, parquetMetadataAsync, parquetReadObjects } from "hyparquet";
 import { execFile } from "node:child_process";

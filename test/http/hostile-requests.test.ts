@@ -39,7 +39,10 @@ test("100-continue after another request: both answers are complete, without a 1
   expect(text).toMatch(/^connection: close\r$/im);
 });
 
-/** Which fields of transport and media type each answer of this proxy has, also those to what is no request. */
+/**
+ * Which fields of transport and media type each answer of this proxy has, also answers to bytes that are no
+ * request.
+ */
 async function fieldsOfAll(asked: TestProxy, open: (port: number) => Socket): Promise<unknown> {
   const host = "Host: x\r\n";
   const { etag } = (await proxy.get(`${API}/prices`)).headers;
@@ -92,13 +95,13 @@ async function fieldsOfAll(asked: TestProxy, open: (port: number) => Socket): Pr
   return [...all];
 }
 
-test("x-content-type-options: nosniff is on every answer, also to what is no request", async () => {
+test("x-content-type-options: nosniff is on every answer, also to bytes that are no request", async () => {
   const found = await fieldsOfAll(proxy, (port) => connect(port, "127.0.0.1"));
   expect(found).toEqual(["x-content-type-options: nosniff"]);
   expect((await fetch(proxy.metricsUrl)).headers.get("x-content-type-options")).toBe("nosniff");
 });
 
-testWith("openssl")("under TLS strict-transport-security is, too", async () => {
+testWith("openssl")("under TLS strict-transport-security is also on every answer", async () => {
   const folder = await mkdtemp(join(tmpdir(), "chipboard-tls-"));
   const files = await certificate(folder);
   const tls = { cert: await readFile(files.cert), key: await readFile(files.key) };

@@ -100,7 +100,7 @@ const shownIn = (name: string): string =>
   `[...${name}.querySelectorAll("[data-field]")].map((place) => [place.dataset.field, place.textContent,` +
   ` place.closest("[data-value]")?.dataset.value ?? null])`;
 
-/** By field, how many of its units people see in a percent or point, and what they see it less of. */
+/** By field, how many of its units people see in a percent or point, and the amount subtracted first. */
 const FOR_PEOPLE: Readonly<Record<string, readonly [scale: bigint, less: bigint]>> = {
   level: [1n, 100n],
   relative: [100n, 100n],

@@ -214,7 +214,7 @@ test("a key with an end is refused from then on, and the day of its last use is 
   expect(await lastUse()).toBe(today);
 });
 
-test("an answer that costs no call is a use, too", async () => {
+test("an answer that costs no call is also a use", async () => {
   const { registry, clock } = proxy;
   await registry.addAccount("watching", "pro", null);
   const { key } = await registry.createKey("watching", null);

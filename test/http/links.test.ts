@@ -49,7 +49,7 @@ describe("a link reads what its account reads", () => {
     });
   });
 
-  test("to the address of the API, too", () => {
+  test("also to the address of the API", () => {
     expect(parseLinkPath(`${API}/export.csv?ids=a`, 0)).toBe("/export.csv?ids=a");
   });
 });
@@ -67,7 +67,7 @@ test("the ids of keys are no links", async () => {
 });
 
 describe("a link obeys the account", () => {
-  test("the tier refuses what it does not include", async () => {
+  test("the tier refuses files that it does not include", async () => {
     const { registry } = proxy;
     await registry.addAccount("tiers", "pro", null);
     const { address } = await linkTo("/export.xlsx", "tiers");
@@ -80,7 +80,7 @@ describe("a link obeys the account", () => {
     });
   });
 
-  test("at the limit everything is refused, a 304, too", async () => {
+  test("at the limit everything is refused, also a 304", async () => {
     const folder = await mkdtemp(join(tmpdir(), "chipboard-links-"));
     const own = await startTestProxy({ state: folder });
     try {

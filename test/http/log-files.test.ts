@@ -99,7 +99,7 @@ test("a link in the place of an entry is never followed", async () => {
   }
 });
 
-describe("what is not there", () => {
+describe("paths and entries that do not exist", () => {
   test("no such entry, no such path, nothing published", async () => {
     const empty = await start({ store: new MemoryStore() });
     await expectCode(empty, "/log/1", {}, "no_session");

@@ -31,7 +31,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Serves four requests, and returns what was printed in all. */
+/** Serves four requests, and returns all printed text. */
 async function printed(onTerminal: boolean): Promise<string> {
   const command = [process.execPath, BIN, "serve", "--log-requests", "all"];
   const places = ["--store", join(folder, "snapshots"), "--state", join(folder, "state")];

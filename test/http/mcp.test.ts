@@ -1,4 +1,4 @@
-/** The tools for agents: their figures are the API's, and so are their refusals. */
+/** The tools for agents: their figures and refusals are the API's. */
 import { execFile } from "node:child_process";
 import { createServer, request } from "node:http";
 import { join } from "node:path";
@@ -275,7 +275,7 @@ test("structured content is the text, and each tool says its form", async () => 
   }
 });
 
-test("calls are those of the caller's account, or of its address", async () => {
+test("calls are counted for the caller's account, or for its address", async () => {
   const used = async (headers: Record<string, string>) =>
     (await proxy.get(`${API}/usage`, { headers })).json.used;
   const key = { "x-api-key": proxy.starter };
@@ -306,7 +306,7 @@ test("behind a proxy of its own, callers are counted by the address that it name
   expect([await used("192.0.2.8"), await used("192.0.2.9")]).toEqual([0, 1]);
 });
 
-test("a key in a field where the API refuses one is refused here, too", async () => {
+test("a key in a field where the API refuses one is also refused here", async () => {
   for (const field of ["apikey", "api-key", "x-api-token", "x-auth-token", "token"]) {
     const agent = await agentOf1x(url, { [field]: proxy.pro });
     const { isError, text } = await agent.call("get_prices", {});
@@ -427,7 +427,7 @@ describe("hostile requests", () => {
   });
 });
 
-test("the conformance suite of 2026-07-28 passes, but for what is not offered", async () => {
+test("the conformance suite of 2026-07-28 passes, but for features that are not offered", async () => {
   const args = ["server", "--url", url, "--requirements", "2026-07-28"];
   const expected = join(import.meta.dirname, "mcp-not-offered.yml");
   const suite = join(CLIENTS, "node_modules/@modelcontextprotocol/conformance/dist/index.js");

@@ -144,7 +144,7 @@ describe("/prices/{id} of a contract off the boards", () => {
         "delisted",
       ]);
     }
-    // Without a key, of what is free.
+    // Without a key, of free contracts.
     const free = await expectCode(proxy, `${API}/prices?ids=delisted`, {}, "not_on_board", 400);
     expect(free.json.delisted_on).toBe("2026-11-20");
     // Off the boards for other reasons: a basket knows no such contract, and suggests none.

@@ -1,4 +1,4 @@
-/** Asks a proxy for old files, and compares the answers with those of the time. */
+/** Asks a proxy for old files, and compares the answers with the answers of that time. */
 import { expect } from "vitest";
 import type { KeyTierName } from "../../src/market/tier.ts";
 import type { ProblemCode } from "../../src/api/problems.ts";
@@ -35,7 +35,7 @@ export function lasting({ headers }: Pick<Received, "headers">): object {
   return others;
 }
 
-/** Expects what was served when the entry was the head. */
+/** Expects the answer that was served when the entry was the head. */
 function expectServed(then: Received, now: Received, what: string, number: number): void {
   if (now.status === 308) {
     // To the id of the snapshot, from one that the contract had before or got later.

@@ -139,17 +139,17 @@ async function keepsServing(reason: string): Promise<void> {
   expect(proxy.logged.join("")).toContain(reason);
 }
 
-test("a head of a newer format: the proxy keeps what it serves, and says why", async () => {
+test("a head of a newer format: the proxy keeps its snapshot, and says why", async () => {
   await arriving((source) => changeHead(source, () => ({ format: 5, tiers: "elsewhere" })));
   await keepsServing("was published by a newer chipboard: its format is 5, expected at most 4");
 });
 
-test("a head of a development version: the proxy keeps what it serves, and says why", async () => {
+test("a head of a development version: the proxy keeps its snapshot, and says why", async () => {
   await arriving((source) => changeHead(source, () => ({ format: 2 })));
   await keepsServing("was written by a development version before 0.2.0; publish anew");
 });
 
-test("an entry with an unknown action: the proxy keeps what it serves, and says why", async () => {
+test("an entry with an unknown action: the proxy keeps its snapshot, and says why", async () => {
   const store = await publishedStore();
   proxy = await startTestProxy({ store });
   await store.create("publications/0000000002.json", Buffer.from('{"action":"archive"}\n'));

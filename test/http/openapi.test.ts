@@ -1,6 +1,6 @@
 /**
- * The OpenAPI document as the contract of the API: what it promises, and what it says of the service that sends it.
- * Public linters find nothing in it.
+ * The OpenAPI document as the contract of the API: its promises, and its facts about the service that sends
+ * it. Public linters find nothing in it.
  */
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -36,7 +36,7 @@ const PARAMETERS = Object.entries(DOCUMENT.paths).flatMap(([path, { get }]) =>
   (get.parameters ?? []).map((parameter) => [`${path} ${parameter.name}`, parameter] as const),
 );
 
-test("the version is the API's own, and its first number is that of the paths", () => {
+test("the version is the API's own, and its first number is also in the paths", () => {
   expect(DOCUMENT.info.version).toBe(API_VERSION);
   expect(API).toBe(`/api/public/v${API_VERSION.split(".")[0]}`);
 });
@@ -95,7 +95,7 @@ describe("parameters", () => {
   });
 });
 
-describe("what it says of the service", () => {
+describe("facts about the service", () => {
   const PUBLIC = "https://prices.test/market";
   const PLANS = { url: `${PUBLIC}/plans` };
 

@@ -39,7 +39,7 @@ beforeEach(() => {
   proxy.clock.ms = CLOCK_MS;
 });
 
-/** The proven links, and what is said of the others. */
+/** The proven links, and the messages about the others. */
 async function checked(request: Partial<CheckRequest>): Promise<Record<string, boolean | string>> {
   const steps: Step[] = [];
   const whole = { url: proxy.url, key: null, verifyKeys, remember: null, ...request };
@@ -193,7 +193,7 @@ describe("the memory", () => {
     }
   });
 
-  test("a link stays, and what it leads to is replaced", async () => {
+  test("a link stays, and its target is replaced", async () => {
     const place = join(folder, "place");
     await writeFile(place, JSON.stringify(await entry(1)));
     await symlink("place", file());
@@ -486,8 +486,8 @@ describe("a server that lies", () => {
 
   const CHUNKED = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
   test.each([
-    ["no HTTP", "HELLO 200 OK\r\n\r\n", /what comes is not HTTP/],
-    ["a body that is not HTTP", `${CHUNKED}zz\r\n`, /what comes is not HTTP/],
+    ["no HTTP", "HELLO 200 OK\r\n\r\n", /the reply is not HTTP/],
+    ["a body that is not HTTP", `${CHUNKED}zz\r\n`, /the reply is not HTTP/],
     ["a chunk with too much beside it", `${CHUNKED}1;${"a".repeat(99_000)}`, /not HTTP/],
     ["a header without end", `HTTP/1.1 200 OK\r\n${"x-a: b\r\n".repeat(9_000)}`, /not HTTP/],
     [
@@ -523,7 +523,7 @@ describe("a server that lies", () => {
   });
 });
 
-/** What is found of a server that does this with the first request of each connection. */
+/** The result for a server that does this with the first request of each connection. */
 async function atSocket(
   answer: (socket: Socket, request: Buffer) => void,
   find: (url: string) => Promise<unknown> = (url) => failure({ url }),

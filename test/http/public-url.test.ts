@@ -149,7 +149,7 @@ describe("problems", () => {
     expect([status, JSON.parse(text).type]).toEqual([400, `${front.root}/docs#bad_request`]);
   });
 
-  test("the examples in texts and in OpenAPI have these addresses, too", async () => {
+  test("the examples in texts and in OpenAPI also have these addresses", async () => {
     for (const path of ["/guide", "/guide.md", "/llms.txt", "/openapi.json"]) {
       // Where long addresses may break is markup.
       const text = (await (await get(path)).text()).replaceAll("<wbr>", "");

@@ -46,7 +46,7 @@ const rowsAt = async (path = PATH): Promise<Row[]> => (await proxy.get(path)).js
 const has = (count: number) => async (): Promise<boolean> => (await rowsAt()).length === count;
 
 describe("a log that grows", () => {
-  test("publish, revision, rollback and prune, each with what it did", async () => {
+  test("publish, revision, rollback and prune, each with its effect", async () => {
     const clock = new TestClock();
     proxy = await startTestProxy({ clock });
     const { store } = proxy;
@@ -240,7 +240,7 @@ describe("a log that cannot be read", () => {
   });
 });
 
-test("the list ends with what is served: a damaged head is not in it", async () => {
+test("the list ends with the served snapshot: a damaged head is not in it", async () => {
   const store = await publishedStore();
   const clock = new TestClock();
   await publishSession(store, clock, SESSION, { usd: 12, revise: "Restated" });

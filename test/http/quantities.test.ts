@@ -1,4 +1,4 @@
-/** Baskets of quantities over a real socket: what they cost, now and before, and what is refused. */
+/** Baskets of quantities over a real socket: their costs, now and before, and refusals. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ProblemCode } from "../../src/api/problems.ts";
 import {

@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => proxy.close());
 
 describe("long queries", () => {
-  test("100 faults are named, those of the code first, and the rest is counted", async () => {
+  test("100 faults are named, beginning with the code's own, and the rest is counted", async () => {
     const unknown = Array.from({ length: 100 }, (_, at) => `no-such-${at}`);
     const bad = unknown.map(() => "x");
     const cases = [

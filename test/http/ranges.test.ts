@@ -189,7 +189,7 @@ describe("a streamed file that is damaged after the load", () => {
   });
 });
 
-test("a part has the digest of the whole file for Node's fetch, too", async () => {
+test("a part also has the digest of the whole file for Node's fetch", async () => {
   const proxy = await startTestProxy();
   try {
     const part = { "x-api-key": proxy.pro, range: "bytes=0-3", "accept-encoding": "identity" };

@@ -84,7 +84,7 @@ test("the page of a refusal names it", async () => {
   expect(linesOf(proxy, named)).toMatchObject([{ status: 404, code: "not_found" }]);
 });
 
-test("what is no request has one in its answer and in the log", async () => {
+test("bytes that are no request have one in the answer and in the log", async () => {
   for (const [bytes, status] of [
     ["no request at all\r\n\r\n", 400],
     ["CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n", 405],

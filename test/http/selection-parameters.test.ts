@@ -1,6 +1,6 @@
 /**
- * The parameters of selections with hostile values, on every address that takes them and on others, for
- * every caller, live and old: lines of the caller's own file, or a refusal that says what was expected.
+ * The parameters of selections with hostile values, on every address that takes them and on others, for every
+ * caller, live and old: lines of the caller's own file, or a refusal that names the expected form.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Received } from "./client.ts";
@@ -174,7 +174,7 @@ describe("well formed, and of nothing", () => {
   }
 });
 
-test("every address refuses what it does not take, and what is given twice", async () => {
+test("every address refuses parameters that it does not take, and repeated ones", async () => {
   const day = "2026-11-20";
   const GOOD: Partial<Record<string, string>> = { from: day, to: day, since: day };
   const STRANGE = "Ids|ids%00|ids[]|%20ids|id|__proto__|constructor|From|until|fields|format";
@@ -220,7 +220,7 @@ describe("together", () => {
   });
 });
 
-test("what is well formed gets lines of the caller's own file, or says who may have them", async () => {
+test("a well-formed request gets lines of the caller's own file, or the tier that may have them", async () => {
   const ofContracts = TAKEN_BY.ids.filter((path) => path !== "/indices.csv");
   const NEVER_DATES = "from=9999-12-31|to=1900-01-01|to=9999-12-31&from=9999-12-31|to=2021-11-21";
   const WITHIN_PRO = "to=2024-02-29|to=2021-11-22|to=2026-08-22&from=1900-01-01";
@@ -294,7 +294,7 @@ describe("session", () => {
     "|2026-11-21T00Z%00|2026-11-21T00Z%0a|%0a2026-11-21T00Z|%202026-11-21T00Z|2026-11-21T00Z%20|2026-11-21T00ZZ" +
     "|2026-11-21T00Z/r1|2026-11-21T00Z,2026-11-21T12Z|2026-02-30T00Z|2025-02-29T12Z|0000-01-01T00Z|1899-12-31T12Z" +
     "|12026-11-21T00Z|%2B002026-11-21T00Z|2026-11-21T00%2B00:00|%D9%A2%D9%A0%D9%A2%D9%A6-11-21T00Z|head|today|now";
-  /** With `as_of` and `session` the addresses that take ids refuse those of that snapshot alone. */
+  /** With `as_of` and `session` the addresses that take ids refuse ids that only that snapshot has. */
   const PATHS = EVERYWHERE.filter((path) => path !== "/sums" && path !== "/usage");
 
   test.each(["none", "starter", "pro"] as const)("malformed, asked by %s", async (caller) => {

@@ -74,8 +74,8 @@ function naive(items: readonly Item[], asked: Asked, idsOf: ReadonlySet<string> 
 }
 
 /**
- * Whether Starter is refused, because the dates end before its history begins. They are never before that of Pro.
- * `whole` is the answer without them.
+ * Whether Starter is refused, because the dates end before its history begins. They are never before Pro's
+ * history. `whole` is the answer without them.
  */
 function isTooEarly(asked: Pick<Asked, "to">, whole: Received, part: Received): boolean {
   const from = whole.headers["x-history-from"] as string;

@@ -27,7 +27,7 @@ test("a tag holds on every route with data, also baskets and pages", async () =>
   }
 });
 
-test("the coded form is that of the store", async () => {
+test("the coded form equals the store's", async () => {
   const coded = await ask("/prices/dram-0", { "accept-encoding": "gzip" });
   expect(coded.raw.length).toBeLessThan(coded.body.length / 3);
   const key = storedKey({ session: SESSION, revision: 1 }, "pro/contracts/dram-0.json");

@@ -1,4 +1,4 @@
-/** `serve` as a process: options, TLS, signals, what it prints. */
+/** `serve` as a process: options, TLS, signals, output. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";

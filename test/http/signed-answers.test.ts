@@ -74,7 +74,7 @@ describe("a proxy", () => {
     await expectCode(proxy, "/log/4", {}, "not_published");
     await expectCode(proxy, `${PRICES}?publication=4`, { key: proxy.pro }, "not_published");
     expect((await proxy.get(`${API}/publications`)).json.publications).toHaveLength(3);
-    // Another signed entry vouches for it, too.
+    // Another signed entry also vouches for it.
     await rollBackTo(store, SNAPSHOTS[1], OPERATOR);
     await becomes(SNAPSHOTS[1]);
     await eventually(async () => (await ready())["store"] === "ok");
@@ -86,7 +86,7 @@ describe("a proxy", () => {
     await start(store);
     await says(/0000000003\.json is unsigned/);
     const prices = await expectCode(proxy, PRICES, {}, "no_session");
-    expect(prices.json.detail).toBe("What is published cannot be loaded at the moment.");
+    expect(prices.json.detail).toBe("The published snapshot cannot be loaded at the moment.");
     expect((await proxy.get("/readyz")).json.detail).toBe("No snapshot is loaded (damaged).");
     await expectCode(proxy, "/log/1", {}, "no_session");
     await rollBackTo(store, SNAPSHOTS[1], OPERATOR);
@@ -112,7 +112,7 @@ describe("a proxy", () => {
     await becomes(SNAPSHOTS[1]);
     await proxy.close();
     await start(store, [next]);
-    // Whoever has the old key can sign only for those who still have its public key.
+    // A holder of the old key can sign only for readers that still have its public key.
     await rollBackTo(store, SNAPSHOTS[0], OPERATOR);
     await says(/0000000005\.json has a signature that does not fit/);
     expect(await snapshot()).toBe(SNAPSHOTS[1]);
@@ -152,7 +152,7 @@ describe("a proxy", () => {
     expect([old.status, old.headers["x-snapshot"]]).toEqual([200, SNAPSHOTS[1]]);
   });
 
-  test("what is asked of the store while nothing happens does not grow with the log", async () => {
+  test("the reads of the store while nothing happens do not grow with the log", async () => {
     const inner = await signedStore();
     const asked: string[] = [];
     const store = new InterceptedStore(inner, async ({ key, kind }, run) => {

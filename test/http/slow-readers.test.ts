@@ -1,4 +1,7 @@
-/** Many readers that do not read: what waits for them is bounded, and whoever reads gets its answer. */
+/**
+ * Many readers that do not read: the bytes that wait for them are bounded, and other readers get their
+ * answers.
+ */
 import { connect, type Socket } from "node:net";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

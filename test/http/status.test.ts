@@ -125,7 +125,7 @@ test("late, missed, revised and rolled back sessions, as they come about", async
     "21T12  missed null",
     "21T00 5 revised r2",
   ]);
-  // The head is two sessions behind again; both are missing from what is served.
+  // The head is two sessions behind again; the served snapshot lacks both.
   expect(await overdue()).toEqual([2, 2]);
   clock.ms += 10 * MINUTE_MS;
   await publishSession(store, clock, SESSION + 2, { usd: 14, revise: "The right feed" });

@@ -48,7 +48,7 @@ describe("each tier", () => {
     }
   });
 
-  test("gets those of an old entry, as they were, by the limits of old data; and free only the head's", async () => {
+  test("gets the sums of an old entry, as they were, by the limits of old data; and free only the head's", async () => {
     await three();
     for (const [number, snapshot] of [
       [1, "2026-11-21T00Z/r1"],

@@ -131,7 +131,7 @@ test("a rollback: the older snapshot is served again", async () => {
   expect(again.body.equals(first.body)).toBe(true);
   const etag = first.headers.etag as string;
   expect(again.headers.etag).toBe(etag);
-  // Its date is that of the rollback, so answers that were fetched before it are older.
+  // It has the rollback's date, so answers that were fetched before it are older.
   expect(again.headers["last-modified"]).toBe(new Date(clock.ms).toUTCString());
   expect((await ask({ "if-none-match": etag })).status).toBe(304);
 });

@@ -50,7 +50,7 @@ describe.each(FILES)("%s", (file) => {
   }
 });
 
-/** Sends the request, and compares the answer. Adds what it captures to `values`. */
+/** Sends the request, and compares the answer. Adds the captured texts to `values`. */
 async function follow(step: Step, proxy: TestProxy, values: Map<string, string>): Promise<void> {
   const fill = (text: string): string => filled(text, values);
   if (step.kind === "clock") {

@@ -49,7 +49,7 @@ const ASKED: readonly (readonly [path: string, file: string | null])[] = [
   [`${API}/history.parquet`, FILES.historyParquet("pro")],
 ];
 
-/** A store so slow that reads overlap, as those of S3 do. */
+/** A store so slow that reads overlap, as in S3. */
 class SlowStore extends MemoryStore {
   readMs = 0;
 
@@ -127,7 +127,7 @@ async function askRandomly(caller: number): Promise<string[]> {
   return found;
 }
 
-/** AS_PUBLISHED, BUSY, or what is wrong. */
+/** AS_PUBLISHED, BUSY, or the fault. */
 function judge(received: Received, publication: Publication, file: string | null): string {
   const { status, headers, raw, json } = received;
   if (status === 503 && json.code === "busy") {

@@ -28,7 +28,7 @@ import {
 } from "./fixture.ts";
 
 const GOLDEN = new FolderStore(EXPECTED);
-/** The last entry of the golden log that the log begins with, and what it has after that. */
+/** The last entry of the golden log that the log begins with, and the entries after it. */
 export const GOLDEN_LAST = 9;
 const GOLDEN_NEXT = "sessions/2026-11-21T00Z/";
 
@@ -172,7 +172,7 @@ class Recorder {
     const clock = new TestClock(sessionStartMs(at("2026-11-18T00Z")) + 5 * 60_000);
     // The grace is so long that no delay is raised, also not after a rollback over some sessions.
     const graceMs = sessionsMs(100);
-    // What is streamed is read from the store again for each answer.
+    // A streamed file is read from the store again for each answer.
     const proxy = await startTestProxy({ store, clock, pollMs: 5, graceMs, cacheBytes: 0 });
     const recorder = new Recorder(store, clock, proxy);
     await recorder.#record();

@@ -35,7 +35,7 @@ const SILENT = [
 const test = testWithService("prometheus");
 
 describe("the rules", () => {
-  test("are well-formed, and so is the configuration", async () => {
+  test("are well-formed, also the configuration", async () => {
     await run("promtool", ["check", "config", join(FILES, "prometheus.yml")]);
   });
 

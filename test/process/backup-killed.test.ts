@@ -1,4 +1,4 @@
-/** `state backup`, killed at each of its steps: the file is whole or not there, and what is left over goes. */
+/** `state backup`, killed at each of its steps: the file is whole or not there, and remains are removed. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ const run = (line: string): Promise<string> => outputOf(line.split(" "), { cwd: 
 const left = (): string[] =>
   readdirSync(join(folder, "backups")).filter((name) => !name.endsWith(".sqlite"));
 
-test("a later backup removes what is left of one that was killed, after an hour", async () => {
+test("a later backup removes the remains of one that was killed, after an hour", async () => {
   await run("accounts add acme --tier pro --state state");
   mkdirSync(join(folder, "backups"));
   let steps = 0;

@@ -217,7 +217,7 @@ testWith("python3")("the methodology's program calculates the same figures", asy
   expect(await started.end()).toBe(0);
 });
 
-/** The commands that it prints work, and show what they are said to show. */
+/** The commands that it prints work, and show the announced data. */
 async function expectCommands({ printed }: Serving): Promise<void> {
   const curls = printed.split("\n").filter((line) => line.startsWith("  curl "));
   const answers: string[] = [];

@@ -1,4 +1,4 @@
-/** `init`: what it writes works as it stands, from the printed commands to cron; it overwrites nothing. */
+/** `init`: its files work as they stand, from the printed commands to cron; it overwrites nothing. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -33,7 +33,7 @@ async function output(args: readonly string[], cwd: string): Promise<string> {
   expect(code, stderr).toBe(0);
   return stdout;
 }
-/** In a process of its own: what it writes and prints names the program that runs. */
+/** In a process of its own: its files and output name the program that runs. */
 const init = (place: string): Promise<string> => outputOf(["init", place], { cwd: folder });
 /** The files of a folder, without the state. */
 const contentOf = (place: string): Record<string, string> =>

@@ -1,4 +1,4 @@
-/** Feeds of millions of rows, in a process whose heap is a small part of what they would take. */
+/** Feeds of millions of rows, in a process whose heap is a small part of their size in memory. */
 import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

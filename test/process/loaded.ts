@@ -1,6 +1,6 @@
 /**
- * For `--import`: at its end the process writes to standard error, as the last line of JSON, which modules it loaded,
- * and where Node keeps what it compiles (null: nowhere).
+ * For `--import`: at its end the process writes to standard error, as the last line of JSON, which modules it
+ * loaded, and where Node keeps compiled code (null: nowhere).
  */
 import { getCompileCacheDir, registerHooks } from "node:module";
 

@@ -49,7 +49,8 @@ beforeAll(async () => {
     .trimEnd()
     .split("\n")
     .map((path) => path.replace("package/", ""));
-  // Installed as npm does it: below node_modules, where Node does not run TypeScript, beside what it needs.
+  // Installed as npm does it: below node_modules, where Node does not run TypeScript, beside its
+  // dependencies.
   const place = join(folder, "node_modules");
   mkdirSync(join(place, "chipboard"), { recursive: true });
   await run("tar", ["xzf", archive, "--strip-components=1", "-C", join(place, "chipboard")]);
@@ -255,7 +256,7 @@ function oldNode(): readonly string[] {
 }
 
 test("npm installs what the SBOM lists, in the same versions", async () => {
-  // Not below `folder`: npm removes what it does not know from modules above it, also through links.
+  // Not below `folder`: npm removes unknown packages from modules above it, also through links.
   const place = mkdtempSync(join(tmpdir(), "chipboard-installed-"));
   onTestFinished(() => rmSync(place, { recursive: true }));
   const archive = join(folder, "released", ARCHIVE);
@@ -327,7 +328,7 @@ describe("on a Node that is too old", () => {
     "serve",
     "snapshots ls",
     "no-command",
-  ])("chipboard %s says what it needs", (line) => {
+  ])("chipboard %s names the Node version that it needs", (line) => {
     const [node = "", ...args] = oldNode();
     const script = join(alone, "chipboard.js");
     const words = [...args, script, ...line.split(" ").filter((word) => word !== "")];

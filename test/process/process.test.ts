@@ -50,7 +50,7 @@ describe("standard output that cannot be written", () => {
 });
 
 describe("files", () => {
-  // The script of a checkout (ts), and that of an installed package (js).
+  // The script of a checkout (ts), and the script of an installed package (js).
   test.each([
     ["0000", "ts", ["-640", "d750"]],
     ["0000", "js", ["-640", "d750"]],

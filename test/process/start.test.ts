@@ -1,4 +1,4 @@
-/** What a start of the program loads, and where Node keeps what it compiles for the next one. */
+/** The modules that a start of the program loads, and where Node keeps compiled code for the next one. */
 import { spawnSync } from "node:child_process";
 import {
   chmodSync,
@@ -47,7 +47,7 @@ const packagesOf = ({ urls }: Started): string[] =>
 
 const roomsOf = ({ urls }: Started): string[] => found(urls, /.*\/src\/(\w+)\/.+\.ts$/);
 
-describe("a command loads what it needs:", () => {
+describe("a command loads only the modules that it needs:", () => {
   test("--version, the command tree", () => {
     const started = start("--version");
     expect(started.stdout).toBe(`${PROGRAM.version}\n`);

@@ -1,4 +1,4 @@
-/** A disk that fails after a name exists: the command ends with 5 or 2, and says what stands. */
+/** A disk that fails after a name exists: the command ends with 5 or 2, and says which files stand. */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -109,7 +109,7 @@ export async function expectNaive(
   }
 }
 
-/** Compares the last closes of contracts with the history, and those of indices with their series. */
+/** Compares the last closes of contracts with the history, and the closes of indices with their series. */
 async function expectSparklines(
   files: PublishedFiles,
   raw: RawMarket,
@@ -241,7 +241,7 @@ export async function expectWorkbook(
   }
 }
 
-/** Contributions sum to level − 100, and those of 24 hours to the change, except for rounding. */
+/** Contributions sum to level − 100, and 24-hour contributions to the change, except for rounding. */
 export function expectSumsUp(index: NaiveIndex): void {
   if (index.level === null || index.chg_24h_pct === null) return;
   const n = BigInt(index.contributions.length);

@@ -106,7 +106,7 @@ test.prop([basket], runs(2_000))("every figure is exact and rounded once", (item
   });
 });
 
-test.prop([purchase], runs(2_000))("quantities are weighed by what they cost", (items) => {
+test.prop([purchase], runs(2_000))("quantities are weighted by their costs", (items) => {
   const [unit, dollar] = [whole(ONE), whole(1_000_000)];
   /** Null: the contract has no such level. */
   const spent = ([item, quantity]: (typeof items)[number], price: Price): Fraction | null => {

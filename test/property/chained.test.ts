@@ -161,7 +161,7 @@ describe("a continuous series", () => {
 });
 
 test.prop([fc.integer({ min: 1, max: 10 ** 15 }), fc.integer({ min: 1, max: 10 ** 15 })])(
-  "logarithm and exponential function agree with those of the platform",
+  "logarithm and exponential function agree with the platform's",
   (now, then) => {
     const log = logRatio(now, then);
     expect(Math.abs(log - Math.log(now / then))).toBeLessThanOrEqual(

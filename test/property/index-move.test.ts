@@ -39,7 +39,7 @@ function levelOf(pairs: Pairs): Fraction {
 const pointsOf = (points: Fraction): number => Number(rounded(points, 4).slice(1));
 
 test.prop([fc.array(contract, { maxLength: 9 })], runs(300))(
-  "the parts equal those of the naive calculation, and sum to the difference of the levels",
+  "the parts equal the naive calculation's, and sum to the difference of the levels",
   (contracts) => {
     const items = contracts.map(({ old, now, isBroken }, at) => {
       const textOf = (one: typeof old) =>

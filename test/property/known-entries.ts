@@ -136,7 +136,10 @@ export function expectKnown(entries: KnownEntries, head = entries.heads.at(-1) a
   }
 }
 
-/** A publish adds its corrections with its own number to those of the entry before; a rollback has those of then. */
+/**
+ * A publish adds its corrections, with its own number, to the corrections of the entry before. A rollback has
+ * the corrections of its snapshot.
+ */
 export function expectNumbered(entries: KnownEntries, head = entries.heads.at(-1) as Head): void {
   const [, parent] = entries.lineOf(head);
   const older = head.isRollback

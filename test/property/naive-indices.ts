@@ -103,7 +103,7 @@ function moved(close: bigint, { over: top, under }: Fraction, degree: number): b
   let root = (BigInt(Math.ceil(estimate * 1e15)) * 2n * SCALE) / 10n ** 15n;
   for (;;) {
     const next = ((n - 1n) * root + value / root ** (n - 1n)) / n;
-    // Roots are cut off: what is as near below the middle as that is the middle.
+    // Roots are cut off: a value within this error below the middle counts as the middle.
     if (next >= root) return rounded((close * root) / SCALE + SCALE / 10n ** 18n);
     root = next;
   }

@@ -151,34 +151,37 @@ describe("the published numbers", () => {
 
   test.prop([rawCases, fc.array(fc.nat(1_000_000), { minLength: 1, maxLength: 5 })], {
     ...runs(25),
-  })("after a revision equal those of the corrected rows", async ({ raw, sessionUtc }, chosen) => {
-    const store = new MemoryStore();
-    const maxCarryDays = raw.max_carry_days;
-    const input = {
-      ...splitInput(raw, sessionUtc, false),
-      contracts: raw.contracts,
-      maxCarryDays,
-    };
-    await publishRaw(store, input, sessionUtc);
+  })(
+    "after a revision equal the numbers of the corrected rows",
+    async ({ raw, sessionUtc }, chosen) => {
+      const store = new MemoryStore();
+      const maxCarryDays = raw.max_carry_days;
+      const input = {
+        ...splitInput(raw, sessionUtc, false),
+        contracts: raw.contracts,
+        maxCarryDays,
+      };
+      await publishRaw(store, input, sessionUtc);
 
-    const places = new Set(chosen.map((pick) => pick % raw.levels.length));
-    const levels = raw.levels.map((level, at) => (places.has(at) ? repriced(level) : level));
-    const revised = { ...raw, levels };
-    const quotes = levels.filter((_, at) => places.has(at));
-    const revision = {
-      contracts: null,
-      quotes,
-      closes: [],
-      maxCarryDays,
-      revise: "Typing error",
-    };
-    const result = await publishRaw(store, revision, sessionUtc);
-    expect(result.snapshot.revision).toBe(2);
+      const places = new Set(chosen.map((pick) => pick % raw.levels.length));
+      const levels = raw.levels.map((level, at) => (places.has(at) ? repriced(level) : level));
+      const revised = { ...raw, levels };
+      const quotes = levels.filter((_, at) => places.has(at));
+      const revision = {
+        contracts: null,
+        quotes,
+        closes: [],
+        maxCarryDays,
+        revise: "Typing error",
+      };
+      const result = await publishRaw(store, revision, sessionUtc);
+      expect(result.snapshot.revision).toBe(2);
 
-    const old = raw.levels.filter((_, at) => places.has(at));
-    const rows = correctionRows(old, sessionUtc, 2);
-    await expectNaive(store, result, revised, sessionUtc, rows);
-  });
+      const old = raw.levels.filter((_, at) => places.has(at));
+      const rows = correctionRows(old, sessionUtc, 2);
+      await expectNaive(store, result, revised, sessionUtc, rows);
+    },
+  );
 
   test.prop(
     [
@@ -189,7 +192,7 @@ describe("the published numbers", () => {
     ],
     runs(20),
   )(
-    "after a change of terms and ids equal those of each tier's own session",
+    "after a change of terms and ids equal the numbers of each tier's own session",
     async ({ raw, sessionUtc }, pick, terms, isRenamed) => {
       const sessions = [...new Set(raw.levels.map(({ session_utc }) => session_utc))].sort();
       const firstUtc = sessions[pick % sessions.length] as string;

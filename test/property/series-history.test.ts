@@ -55,7 +55,7 @@ const catalogChange = fc.record({
   contract: fc.nat(),
   id: fc.constantFrom(...IDS),
   segment: fc.constantFrom(...SEGMENTS),
-  /** Sessions before or after that of the run. */
+  /** Sessions before or after the run's. */
   session: fc.constantFrom(-6, -1, 0, 1, 4),
   cadence: fc.constantFrom("", "30", "31", "45.5", "90"),
   limit: fc.constantFrom("", "", "1", "3", "60"),

@@ -156,7 +156,7 @@ export class SteppedHistory {
       const closes = found.get(index) ?? new Map<number, string>();
       const published = (day: number, calculated: bigint): bigint =>
         nearBy(closes.get(day), calculated, `${snapshot} ${index} ${utcOf(2 * day)}`);
-      // A revision of this session may change what it publishes first, and no close before.
+      // A revision of this session may change closes that the session publishes first, and no earlier ones.
       const known = stands.get(index);
       if (restates !== null && known !== undefined) {
         const last = known.base + known.closes.length - 1;

@@ -102,7 +102,7 @@ function logOf(steps: readonly Step[]): Entry[] {
 
 const log = fc.array(step, { minLength: 1, maxLength: 30 }).map(logOf);
 
-/** A parameter as sent, with what it should mean; null: it is malformed. */
+/** A parameter as sent, with its meaning; null: it is malformed. */
 type Asked =
   | { readonly name: "publication"; readonly text: string; readonly number: number | null }
   | { readonly name: "as_of"; readonly text: string; readonly ms: number | null }
@@ -167,7 +167,7 @@ const strangeDays: fc.Arbitrary<Asked> = fc
   )
   .map((text) => ({ name: "as_of", text, ms: null }));
 
-/** Sessions around those of the log. */
+/** Sessions around the log's. */
 const sessions = (entries: readonly Entry[]): fc.Arbitrary<Asked> =>
   fc
     .record({
@@ -368,7 +368,7 @@ const endings = fc.record({
 });
 
 test.prop([endings], runs(1_500))(
-  "dates that end before the tier's history are those of a fuller tier, if the snapshot has it",
+  "dates that end before the tier's history belong to a fuller tier, if the snapshot has it",
   ({ session, back, ofPro }) => {
     const dateOf = (ms: number): string => instantText(ms).slice(0, 10);
     const to = dateOf(sessionStartMs(session) - back * DAY_MS);

@@ -1,7 +1,7 @@
 /**
- * `node test/released/freeze.ts`: writes test/released/VERSION, once, before a version is released: a store as
- * this version writes it, what it answers from it, and its state. Later versions must read both and give these answers,
- * so a folder that is there is never written again.
+ * `node test/released/freeze.ts`: writes test/released/VERSION, once, before a version is released: a store
+ * as this version writes it, its answers from it, and its state. Later versions must read both and give these
+ * answers, so a folder that is there is never written again.
  */
 import { existsSync } from "node:fs";
 import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";

@@ -44,8 +44,8 @@ const withoutUntold = (answer: object): object =>
   );
 
 /**
- * What is meant to be answered otherwise since 0.2.0: an id that the contract got later leads to that of the old
- * snapshot, and a basket says of a delisted contract that it is.
+ * Answers that differ from 0.2.0 on purpose: an id that the contract got later leads to its id in the old
+ * snapshot, and a basket says that a delisted contract is delisted.
  */
 function since020(address: string, answer: Omit<Answer, "tier" | "path">): object {
   if (answer.code !== "unknown_contract") return answer;
@@ -84,7 +84,7 @@ describe.each([...frozen, "this version"])("%s", (version) => {
   const keyOf = (by: TestProxy, tier: TierName): string | undefined =>
     tier === "free" ? undefined : by[tier];
 
-  /** Runs `chipboard LINE`, and returns what it prints. Words with an @ are files of the release. */
+  /** Runs `chipboard LINE`, and returns its output. Words with an @ are files of the release. */
   async function chipboard(line: string, now = ASKED_AT): Promise<string> {
     const words = line.split(" ").map((word) => word.replace(/^@(.*)/, (_, name) => path(name)));
     const { code, stdout, stderr } = await inProcess(words, { env: { CHIPBOARD_NOW: now } });
@@ -135,7 +135,7 @@ describe.each([...frozen, "this version"])("%s", (version) => {
         tier === "free" ? {} : { key: proxy[tier] },
       );
       if (headers["content-type"] !== "application/json") continue;
-      // The bytes that were recorded, or what was computed then.
+      // The bytes that were recorded, or the value that was computed then.
       if (sha256 !== undefined) expect([address, sha256Hex(raw)]).toEqual([address, sha256]);
       validateAnswer(address, computed ?? json);
       valid += 1;

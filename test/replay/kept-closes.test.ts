@@ -22,7 +22,7 @@ import { hasSeries, isPriced, readSeries, type PriceRow } from "./real-prices.ts
 interface Case {
   /** Five series. The last one enters later, the one before is delisted. */
   readonly series: readonly [string, string, string, string, string];
-  /** The date of the first level, and that of the first publication. */
+  /** The date of the first level, and the date of the first publication. */
   readonly from: string;
   readonly begin: string;
 }

@@ -144,7 +144,7 @@ describe.runIf(hasSeries("real-series.test.ts"))("real series", () => {
     for (let day = 1; day <= REPLAYED_DAYS; day += 1) {
       const sessionUtc = new Date(first + day * 86_400_000).toISOString();
       const closes = levels.filter(({ session_utc: at }) => at === sessionUtc);
-      // Sessions without a price are published, too, with all levels carried.
+      // Sessions without a price are also published, with all levels carried.
       const given = { contracts, quotes: [], closes, maxCarryDays: MAX_CARRY_DAYS };
       last = await publishRaw(store, given, sessionUtc);
       expect(last.outcome).toBe("published");

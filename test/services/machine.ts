@@ -1,7 +1,7 @@
 /**
- * A machine for a test: systemd, started on a copy of this machine's files in namespaces of its own. What
- * is done there changes nothing here: files are kept in memory, users, processes and the network are
- * its own. Needs the rights of root and systemd.
+ * A machine for a test: systemd, started on a copy of this machine's files in namespaces of its own. Commands
+ * there change nothing here: files are kept in memory, users, processes and the network are its own. Needs
+ * the rights of root and systemd.
  */
 import { execFile, execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -76,7 +76,7 @@ export class Machine {
     });
   }
 
-  /** The same. Throws what was printed if it fails. */
+  /** The same. Throws the output if it fails. */
   async expect(script: string): Promise<string> {
     const { code, stdout, stderr } = await this.run(script);
     if (code === 0) return stdout;

@@ -1,4 +1,4 @@
-/** The log of a store, for tests: what it holds, and entries that no run appends. */
+/** The log of a store, for tests: its entries, and others that no run appends. */
 import { appendEntry } from "../../src/snapshot/log/append.ts";
 import {
   isPublication,

@@ -26,7 +26,7 @@ test("a value is made once for all that ask meanwhile, and again after a failure
   expect(await Promise.all([ask(), ask()])).toEqual(["call 2", "call 2"]);
   expect(await ask()).toBe("call 2");
   const slow = made.forceFetch("slow", { context: async () => "slow" });
-  // The next key takes the only place, and whoever waits for the value before still gets it.
+  // The next key takes the only place, and a caller that waits for the value before still gets it.
   expect(await made.forceFetch("next", { context: async () => "next" })).toBe("next");
   expect(await slow).toBe("slow");
 });

@@ -64,7 +64,9 @@ test("a form that is cut, is of other bytes or has other parts is refused", asyn
     await expect(requireForm(wrong, entry, "x")).rejects.toThrow(/^x does not inflate to/);
   }
   const other = gzipSync(Buffer.alloc(PLAIN.length));
-  await expect(requireForm(other, entry, "x")).rejects.toThrow(/inflates to has another SHA-256/);
+  await expect(requireForm(other, entry, "x")).rejects.toThrow(
+    /inflated bytes have another SHA-256/,
+  );
   const [first, second] = parts as [(typeof parts)[number], (typeof parts)[number]];
   for (const changed of [
     { ...second, sha256: first.sha256 },

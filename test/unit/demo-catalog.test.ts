@@ -1,4 +1,4 @@
-/** The demonstration: its contracts, when it is published, and what it says that it is. */
+/** The demonstration: its contracts, its times of publication, and its notice. */
 import { readFileSync } from "node:fs";
 import { parse } from "csv-parse/sync";
 import { describe, expect, it } from "vitest";
@@ -65,7 +65,7 @@ describe("the demonstration catalog", () => {
     expect(["http:", "https:"]).toContain(new URL(row["source_url"] as string).protocol);
     expect(row["free"]).toMatch(/^(true)?$/);
     if (row["capacity_gb"] !== "") {
-      // A die of 256 Mbit is 32 MB: the capacity is that of the unit.
+      // A die of 256 Mbit is 32 MB: the capacity belongs to the unit.
       const [, amount, prefix = "", kind] =
         /\((\d+) ([KMGT])(bit|B)\)$/.exec(row["unit"] as string) ?? [];
       const gigabytes = Number(amount) * (GIGABYTES[prefix] ?? Number.NaN);
@@ -177,7 +177,7 @@ describe("publishing the demonstration", () => {
 });
 
 describe("the notice", () => {
-  it("says in one sentence that the prices are made up; that of 0.2.0 is known, too", () => {
+  it("says in one sentence that the prices are made up; the sentence of 0.2.0 is also known", () => {
     expect(DEMO_NOTICE).toBe("Illustrative data: real contracts, made-up prices.");
     expect(isOfDemo(DEMO_NOTICE)).toBe(true);
     expect(isOfDemo("Demonstration data, not market data: the contracts are real")).toBe(true);

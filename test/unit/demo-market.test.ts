@@ -123,7 +123,7 @@ describe("the demonstration's levels", () => {
     }
   });
 
-  it("of modules, cards and drives fit those of their chips", () => {
+  it("of modules, cards and drives fit the prices of their chips", () => {
     let compared = 0;
     const capacityOf = new Map<string, number>(
       parse<Record<string, string>>(readFileSync(demoCatalogPath), { columns: true }).map((row) => [

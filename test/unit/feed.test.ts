@@ -36,7 +36,7 @@ test("entries are the newest first and say session, revision, corrections and re
   expect(/<updated>(.*)<\/updated>/.exec(feed)?.[1]).toBe(REVISED.at);
 });
 
-test("ids are UUIDs of version 8; an entry keeps its own, the feed that of the first entry", () => {
+test("ids are UUIDs of version 8; an entry keeps its own, the feed keeps the first entry's", () => {
   const [feedId, firstId] = idsIn(feedOf(FIRST));
   const all = idsIn(feedOf(FIRST, REVISED));
   expect(all).toEqual([feedId, expect.any(String), firstId]);

@@ -42,7 +42,7 @@ test("pieces that end within a character give the same text", () => {
   expect([pieces.join(""), decoder.decode()]).toEqual(["a똠가,1\n€", ""]);
 });
 
-test("what is no character is not text", () => {
+test("bytes that are no character are not text", () => {
   for (const bytes of [[0x8c], [0xff, 0x41], [0xb0, 0x31], [0x80], [0xc6, 0x53]])
     expect(decoded(...bytes)).toMatch(/[\ufffd\u0080-\u009f]/);
 });

@@ -44,7 +44,7 @@ test("no install script runs", () => {
   expect(allowed).toEqual([]);
 });
 
-/** What it takes on the disk (bytes), as `du` counts; packages within it have paths of their own. */
+/** Its size on the disk (bytes), as `du` counts; packages within it have paths of their own. */
 const diskBytes = (path: string): number =>
   readdirSync(path, { withFileTypes: true })
     .filter(({ name }) => name !== "node_modules")

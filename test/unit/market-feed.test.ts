@@ -96,7 +96,7 @@ describe("CSV", () => {
     expect(complaints).toEqual(["feed:5: 2 fields, expected 3 as in the header"]);
   });
 
-  it("counts blank lines, too", async () => {
+  it("also counts blank lines", async () => {
     const { places } = await read("id,usd\n\na,1\n\n\nb,2\n", "csv");
     expect(places).toEqual(["feed:3", "feed:6"]);
   });

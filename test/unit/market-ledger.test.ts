@@ -1,4 +1,4 @@
-/** The ledger gives back what it stores, and a look-up finds what a plain loop finds. */
+/** The ledger gives back the stored levels, and a look-up finds the same as a plain loop. */
 import { createHash } from "node:crypto";
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect, it } from "vitest";

@@ -76,7 +76,7 @@ describe("dates", () => {
     fc.integer({ min: 1900, max: 2400 }),
     fc.integer({ min: 1, max: 14 }),
     fc.integer({ min: 0, max: 33 }),
-  ])("are exactly those of the calendar", (year, month, day) => {
+  ])("are exactly the calendar's", (year, month, day) => {
     const two = (number: number): string => String(number).padStart(2, "0");
     const text = `${year}-${two(month)}-${two(day)}`;
     const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;

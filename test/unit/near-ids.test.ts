@@ -27,7 +27,7 @@ test("contracts: ticker and other case, then former ids in another case, then th
   expect(nearContracts("nothing", catalog)).toBeUndefined();
 });
 
-test("indices: names and ids in another case, then what is written nearly so", () => {
+test("indices: names and ids in another case, then nearly the same spelling", () => {
   const catalog = catalogOf([
     { segment: "Enterprise SSD" },
     { segment: "eMMC" },

@@ -1,4 +1,4 @@
-/** The log's format, chain and signatures, compared with what is computed here from the bytes alone. */
+/** The log's format, chain and signatures, compared with values computed here from the bytes alone. */
 import { createHash, verify } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import {

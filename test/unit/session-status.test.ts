@@ -123,7 +123,7 @@ describe("revisions and rollbacks", () => {
     expect(linesAt(log, NOW)[0]).toBe("21T00 +5 r1 revised");
   });
 
-  test("what is published again after a rollback stands; what was passed over does not", () => {
+  test("a snapshot published again after a rollback stands; one that was passed over does not", () => {
     const again = publishOf(5, "2026-11-21T00Z", 2, "The right feed", 25);
     expect(linesAt([A, B, C, rollbackTo(4, A, C), again], NOW)).toEqual([
       "21T00 +5 r2 revised",
