@@ -2,6 +2,7 @@
 import { buffer } from "node:stream/consumers";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { assetPath } from "../../src/proxy/answers/pages/assets.ts";
 import { openApiDocument } from "../../src/docs/openapi.ts";
 import { PROBLEMS } from "../../src/api/problems.ts";
 import { escaped } from "../../src/site/text.js";
@@ -36,7 +37,7 @@ test("the page and all that it loads, but the font of all pages, have at most 64
     bytes += answer.raw.length;
     if (/\.(?:js|css)$/.test(path)) named(path, (await proxy.get(path)).text);
   }
-  expect([...loaded]).toContain("/assets/key.js");
+  expect([...loaded]).toContain(assetPath("key.js"));
   expect(bytes).toBeLessThanOrEqual(64_000);
   for (const path of ["/docs/", "/docs/index.html", "/docs.json"]) {
     expect((await proxy.get(path)).status).toBe(404);

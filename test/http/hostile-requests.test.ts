@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { assetPath } from "../../src/proxy/answers/pages/assets.ts";
 import { certificate } from "./certificate.ts";
 import { eventually, startTestProxy, type TestProxy } from "./fixture.ts";
 import { expectUnharmed, getFrom, sendTo, type Raw } from "./raw-client.ts";
@@ -68,7 +69,7 @@ async function fieldsOfAll(asked: TestProxy, open: (port: number) => Socket): Pr
       "/",
       "/docs",
       "/openapi.json",
-      "/assets/style.css",
+      assetPath("style.css"),
       "/guide.md",
       "/feed.atom",
       "/log/1",

@@ -1,5 +1,6 @@
 /** Problems as pages for browsers; problem-forms.http says who gets one. */
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { assetPath } from "../../src/proxy/answers/pages/assets.ts";
 import { inChromium, openBrowser } from "../services/browser.ts";
 import { startTestProxy, type TestProxy } from "./fixture.ts";
 import { startPrefixFront } from "./prefix-front.ts";
@@ -34,7 +35,9 @@ test("it names the address that was asked, and the contracts that may be meant",
 test("the page allows nothing inline and nothing from elsewhere", async () => {
   const { headers, text } = await proxy.get("/none", { headers: { accept: CHROMIUM } });
   expect(headers["content-security-policy"]).toContain("default-src 'none'");
-  expect(text.match(/<script.*/g)).toEqual(['<script src="assets/early.js"></script>']);
+  expect(text.match(/<script.*/g)).toEqual([
+    `<script src="${assetPath("early.js").slice(1)}"></script>`,
+  ]);
   expect(text).not.toMatch(/<style| style=|https?:/);
 });
 

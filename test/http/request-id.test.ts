@@ -1,6 +1,7 @@
 /** The id of each request: another one in each answer, and the same in its problem, its page and its line of the log. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { assetPath } from "../../src/proxy/answers/pages/assets.ts";
 import { newRequestId } from "../../src/proxy/http/request-id.ts";
 import { replace } from "../cli/signed.ts";
 import { storedKey } from "../store/stored-file.ts";
@@ -37,7 +38,7 @@ test("each answer has an id of its own, and one line of the log has it", async (
     [200, `${API}/usage`, { key }],
     [200, "/healthz", {}],
     [200, "/docs", {}],
-    [200, "/assets/reference.js", {}],
+    [200, assetPath("reference.js"), {}],
     [204, `${API}/prices`, { method: "OPTIONS" }],
     [206, `${API}/export.csv`, withFields({ range: "bytes=0-9" })],
     [304, `${API}/export.csv`, withFields({ "if-none-match": tag })],

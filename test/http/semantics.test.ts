@@ -1,5 +1,6 @@
 /** What every address must do with tags, HEAD and codings; beside conditional.http and codings.http. */
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { assetPath } from "../../src/proxy/answers/pages/assets.ts";
 import { SUMS_ROUTE } from "../../src/api/routes.ts";
 import { slotValues } from "../../src/proxy/answers/pages/document-pages.ts";
 import { fillSlots } from "../../src/proxy/document-slots.ts";
@@ -43,7 +44,7 @@ test("HEAD has the fields of GET and no body, on every address", async () => {
     ...pagePaths(),
     `${API}/index?ids=dram-0`,
     `${API}/publications?limit=1`,
-    "/assets/reference.js",
+    assetPath("reference.js"),
   ];
   for (const path of [...found, "/none", `${API}/index?x=1`]) {
     const headers = { "accept-encoding": "gzip" };

@@ -1,5 +1,6 @@
 /** How pages and the files that they load are answered: guarded, coded, and not sent twice. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { assetPath } from "../../src/proxy/answers/pages/assets.ts";
 import * as routes from "../../src/api/uncounted-routes.ts";
 import { siteAssets } from "../../src/site/site-files.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
@@ -13,8 +14,8 @@ afterAll(() => proxy.close());
 
 const PAGES = FIXED_PAGES;
 const ASSETS = siteAssets()
-  .filter((name) => !name.endsWith(".png"))
-  .map((name) => `/assets/${name}`);
+  .filter((name) => !/\.(?:png|webp)$/.test(name))
+  .map(assetPath);
 
 describe.each([...PAGES, routes.PAGES.reference.path])("%s", (path) => {
   test("may load from this service only, tells nobody where its reader comes from, and has the declared type", async () => {
@@ -61,7 +62,11 @@ describe.each([...PAGES, ...ASSETS])("%s", (path) => {
         "content-length": String(raw.length),
         "x-content-type-options": "nosniff",
       });
-      expect(headers["cache-control"]).toMatch(/^public, max-age=\d+$/);
+      expect(headers["cache-control"]).toBe(
+        path.startsWith(routes.ASSETS_PATH)
+          ? "public, max-age=31536000, immutable"
+          : "public, max-age=60",
+      );
       const coding = { "accept-encoding": headers["content-encoding"] ?? "identity" };
       const head = await proxy.get(path, { method: "HEAD", headers: coding });
       expect(head.raw).toHaveLength(0);

@@ -11,6 +11,7 @@ import {
   TestClock,
   type TestProxy,
 } from "../http/fixture.ts";
+import { assetPath } from "../../src/proxy/answers/pages/assets.ts";
 import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
 import { startPrefixFront, type PrefixFront } from "../http/prefix-front.ts";
 import { MemoryStore } from "../store/memory-store.ts";
@@ -57,6 +58,7 @@ function valueIn(text: string, start: string, name: string): string | undefined 
 describe("the head", () => {
   test("each page has a description of its own, the texts of a preview, and its address", async () => {
     const descriptions = new Set<string | undefined>();
+    const cards = new Set<string>();
     for (const path of [...FOUND, ...FREE]) {
       const text = await html(path);
       const description = valueIn(text, '<meta name="description"', "content");
@@ -71,15 +73,26 @@ describe("the head", () => {
       expect(valueIn(text, '<link rel="canonical"', "href")).toBe(address);
       expect(valueIn(text, '<meta property="og:url"', "content")).toBe(address);
       expect(valueIn(text, '<meta name="robots"', "content")).toBeUndefined();
+      expect(valueIn(text, '<meta name="twitter:card"', "content")).toBe("summary_large_image");
+      const card = valueIn(text, '<meta property="og:image"', "content") as string;
+      expect(card.startsWith(`${front.root}/assets/`)).toBe(true);
+      cards.add(card);
     }
     expect(descriptions.size).toBeGreaterThanOrEqual(FOUND.length + 1);
+    const [card = "", ...others] = cards;
+    const picture = await fetch(card);
+    expect([picture.status, picture.headers.get("content-type"), others]).toEqual([
+      200,
+      "image/png",
+      [],
+    ]);
   });
 
   test("a service that does not know its address names none", async () => {
     const other = await startTestProxy();
     try {
       const { text } = await other.get("/plans");
-      expect(text).not.toMatch(/canonical|og:url|<!--/);
+      expect(text).not.toMatch(/canonical|og:url|og:image|twitter:card|<!--/);
     } finally {
       await other.close();
     }
@@ -89,15 +102,15 @@ describe("the head", () => {
     const missing = await proxy.get("/none", { headers: { accept: "text/html" } });
     for (const text of [...(await Promise.all(KEYED.map(html))), missing.text]) {
       expect(valueIn(text, '<meta name="robots"', "content")).toBe("noindex");
-      expect(text).not.toMatch(/canonical|og:url/);
+      expect(text).not.toMatch(/canonical|og:url|og:image/);
     }
   });
 
   test("icons answer, with the colours of the page for the browser's own bars", async () => {
     for (const [path, type, start] of [
       ["/favicon.ico", "image/x-icon", "\0\0\u0001\0"],
-      ["/assets/icon.png", "image/png", "\u0089PNG"],
-      ["/assets/icon.svg", "image/svg+xml", "<svg"],
+      [assetPath("icon.png"), "image/png", "\u0089PNG"],
+      [assetPath("icon.svg"), "image/svg+xml", "<svg"],
     ] as const) {
       const answer = await fetch(proxy.url + path);
       expect([path, answer.status, answer.headers.get("content-type")]).toEqual([path, 200, type]);
@@ -106,7 +119,7 @@ describe("the head", () => {
       if (path.endsWith(".png"))
         expect([bytes.readUInt32BE(16), bytes.readUInt32BE(20)]).toEqual([180, 180]);
     }
-    const style = (await proxy.get("/assets/style.css")).text;
+    const style = (await proxy.get(assetPath("style.css"))).text;
     const grounds = [...style.matchAll(/--page: (#\w+);/g)].map(([, colour]) => colour);
     const told = [...(await html("/")).matchAll(/"theme-color"[^>]*content="(#\w+)"/g)];
     expect(told.map(([, colour]) => colour)).toEqual(grounds);
@@ -252,7 +265,7 @@ test("the foot names all pages, and where the operator is reached", async () => 
 });
 
 describe("on a telephone", () => {
-  inChromium("the pages' names are one row that scrolls, and the key folds away", async () => {
+  inChromium("the names of all pages are in a menu, and the key folds away", async () => {
     const context = await (browser as Browser).newContext({
       viewport: { width: 390, height: 844 },
     });
@@ -262,17 +275,28 @@ describe("on a telephone", () => {
       const heightOf = async (at: string): Promise<number> =>
         (await page.locator(at).boundingBox())?.height ?? 0;
       expect(await heightOf(".masthead")).toBeLessThanOrEqual(64);
-      // The name of this page is the last one, and in sight.
-      const here = await page.locator(".masthead [aria-current]").boundingBox();
+      const names = page.locator(".masthead nav a");
+      expect(await names.filter({ visible: true }).count()).toBe(0);
+      await page.getByRole("button", { name: "Menu" }).press("Enter");
+      const linked = Object.values<routes.Page>(routes.PAGES).flatMap((each) => each.link ?? []);
+      expect(await names.filter({ visible: true }).allTextContents()).toEqual(linked);
+      expect(await page.locator(".masthead [aria-current]").innerText()).toBe("API");
       const opener = page.getByRole("button", { name: "Key" });
-      const fold = await opener.boundingBox();
-      expect((here?.x ?? 0) + (here?.width ?? 0)).toBeLessThanOrEqual(fold?.x ?? 0);
-      for (const at of [".masthead nav a >> nth=0", "#key-open", ".brand", "footer li >> nth=0"]) {
+      for (const at of [
+        ".masthead nav a >> nth=0",
+        "#menu",
+        "#search",
+        "#key-open",
+        ".brand",
+        "footer li >> nth=0",
+      ]) {
         expect([at, await heightOf(at)]).toEqual([
           at,
           expect.toSatisfy((height: number) => height >= 44),
         ]);
       }
+      await page.keyboard.press("Escape");
+      expect(await names.filter({ visible: true }).count()).toBe(0);
       const field = page.getByLabel("API key");
       expect(await field.isVisible()).toBe(false);
       await opener.click();
@@ -301,7 +325,7 @@ inChromium("the font is the service's own, and nothing moves when it comes late"
     const page = await context.newPage();
     let release = (): void => {};
     const waiting = new Promise<void>((resolve) => (release = resolve));
-    await page.route("**/figtree.woff2", async (route) => {
+    await page.route("**/figtree.*.woff2", async (route) => {
       await waiting;
       await route.continue();
     });
@@ -322,7 +346,7 @@ inChromium("the font is the service's own, and nothing moves when it comes late"
       "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))",
     );
     expect(await page.evaluate<number>("shift")).toBeLessThan(0.05);
-    const font = await page.request.get(`${proxy.url}/assets/figtree.woff2`);
+    const font = await page.request.get(proxy.url + assetPath("figtree.woff2"));
     expect([font.status(), font.headers()["content-type"]]).toEqual([200, "font/woff2"]);
     expect((await font.body()).length).toBeLessThan(25_000);
   } finally {
@@ -366,7 +390,15 @@ inChromium(
         }).map(({ outerHTML }) => outerHTML.slice(0, 100))`,
         );
         expect([path, cut]).toEqual([path, []]);
-        for (const at of [".masthead nav", ".key", "#key-open", "footer nav", ".skip"]) {
+        for (const at of [
+          ".masthead nav",
+          "#menu",
+          ".search",
+          ".key",
+          "#key-open",
+          "footer nav",
+          ".skip",
+        ]) {
           expect([path, at, await page.locator(at).isVisible()]).toEqual([path, at, false]);
         }
         expect(await page.evaluate("getComputedStyle(document.body).backgroundColor")).toBe(

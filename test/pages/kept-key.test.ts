@@ -190,7 +190,7 @@ inChromium("before the first paint the page knows whether a key is kept", async 
   try {
     const page = await context.newPage();
     // Without the modules only what runs before them can know it.
-    await page.route("**/assets/market.js", (route) => route.abort());
+    await page.route("**/assets/market.*.js", (route) => route.abort());
     await page.goto(proxy.url);
     expect(await page.locator("html.keyed").count()).toBe(0);
     await page.evaluate((key) => sessionStorage.setItem("chipboard-key", key), proxy.pro);

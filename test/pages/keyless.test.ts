@@ -1,9 +1,9 @@
 /** What everybody gets: no counted call, and nothing that only a tier with keys has. */
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { assetPath } from "../../src/proxy/answers/pages/assets.ts";
 import { slugOf } from "../../src/market/indices.ts";
 import { KEY_TIER_NAMES } from "../../src/market/tier.ts";
-import { ASSETS_PATH } from "../../src/api/uncounted-routes.ts";
 import { siteAssets } from "../../src/site/site-files.ts";
 import { uncountedPaths } from "../http/addresses.ts";
 import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
@@ -42,7 +42,7 @@ function textsIn(json: string): string[] {
   return texts;
 }
 
-test("keyless pages hold no level, other contract or history of a tier with keys", async () => {
+test("keyless pages hold no level or history of a tier with keys, and names only where they list them", async () => {
   const free = [...(await answersOf(proxy, "free")).values()];
   const answers = await Promise.all(KEY_TIER_NAMES.map((tier) => answersOf(proxy, tier)));
   const paid = answers.flatMap((of) => [...of.values()]);
@@ -64,24 +64,35 @@ test("keyless pages hold no level, other contract or history of a tier with keys
       const answer = answers.at(-1)?.get(`/prices/${listed}`);
       if (answer === undefined) return [];
       const { id, ticker, name, segment, unit, source } = JSON.parse(answer);
-      return [[id, new Set([ticker, name, segment, unit, source, slugOf(segment)])]];
+      return [
+        [id, { name, segment, all: [id, ticker, name, segment, unit, source, slugOf(segment)] }],
+      ];
     }),
   );
+  // The board names every contract, and the page of a contract those of its segment.
+  const everywhere = new Set([...facts.values()].flatMap(({ all }) => all));
+  const namedOn = (path: string): ReadonlySet<string> => {
+    if (path === "/") return everywhere;
+    // The page of a contract outside the slice has the id in its address.
+    const own = facts.get(path.split("/").at(-1) as string);
+    const near = [...facts].filter(([, { segment }]) => segment === own?.segment);
+    return new Set([
+      path.split("/").at(-1) as string,
+      ...(own?.all ?? []),
+      ...near.flatMap(([id, { name }]) => [id, name]),
+    ]);
+  };
   const shown = [...PAGES, ...uncountedPaths("everybody")];
-  const assets = siteAssets().map((name) => ASSETS_PATH + name);
+  const assets = siteAssets().map(assetPath);
   for (const path of [...shown, ...assets]) {
     const { text } = await proxy.get(path, { headers: { accept: "text/html" } });
-    // The page of a contract outside the slice has its public facts, and the id in its address.
-    const own = path.split("/").at(-1) as string;
     expect([path, tellingIn(text).filter((figure) => secret.figures.has(figure))]).toEqual([
       path,
       [],
     ]);
     const told = [...secret.texts].filter((secretText) => text.includes(secretText));
-    expect([path, told.filter((found) => found !== own && !facts.get(own)?.has(found))]).toEqual([
-      path,
-      [],
-    ]);
+    const named = namedOn(path);
+    expect([path, told.filter((found) => !named.has(found))]).toEqual([path, []]);
   }
 });
 

@@ -89,7 +89,7 @@ inChromium("a first session is Pro's alone; the free board is empty and says so"
     });
     await visit(proxy, true, async (page) => {
       expect(await page.locator("#board tbody th a").allTextContents()).toEqual(["Alpha", "Bravo"]);
-      expect(await page.textContent("#shown")).toMatch(/all with a level of this session\.$/);
+      expect(await page.textContent("#shown")).toMatch(/all priced this session\.$/);
       // One close has no change.
       const title = (await page.textContent("#composite")) ?? "";
       expect(title.trim()).toMatch(/^Memory and semiconductor prices$/m);

@@ -1,4 +1,5 @@
 /** The words that hostile requests are made of: usual ones, and ones close to them. */
+import { assetPath } from "../../src/proxy/answers/pages/assets.ts";
 import { dataPaths, pagePaths, uncountedPaths } from "../../test/http/addresses.ts";
 
 export const USUAL_PATHS = [
@@ -6,7 +7,7 @@ export const USUAL_PATHS = [
   ...uncountedPaths("key"),
   ...uncountedPaths("everybody"),
   ...pagePaths("item-0"),
-  "/assets/reference.js",
+  assetPath("reference.js"),
 ];
 export const ODD_SEGMENTS = [
   ..."%00 % %zz %ff%fe item%2D0 item-0%00 a%2F..%2Fprices %C3%A9 __proto__ constructor".split(" "),
