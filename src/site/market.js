@@ -2,7 +2,6 @@
 import { fromAddress, keepInAddress } from "./address.js";
 import { askJson } from "./api.js";
 import { boardTable, coverageLine, sessionLine } from "./board.js";
-import { showChart } from "./chart-panel.js";
 import { sparkline } from "./chart.js";
 import { withKey } from "./key.js";
 import { finding, overviewTable, movesHtml, pointsOf } from "./overview.js";
@@ -154,7 +153,7 @@ async function showLines(today, ofBoard) {
   const { sparklines, days, indices = [] } = spark.snapshot === ofBoard ? spark.body : {};
   const linesOf = (/** @type {readonly Line[]} */ all) =>
     new Map(all.map((line) => [line.id, line]));
-  if (listed.snapshot === ofBoard) showIndices(listed.body.indices, linesOf(indices));
+  if (listed.snapshot === ofBoard) await showIndices(listed.body.indices, linesOf(indices));
   // Without indices it is of an older program: its closes have no days.
   const lines = linesOf(indices.length === 0 ? [] : sparklines);
   const daysOf = linesOf(indices.length === 0 ? [] : days);
@@ -177,13 +176,15 @@ async function showLines(today, ofBoard) {
  * @param {readonly import("./overview.js").Index[]} indices the composite first
  * @param {ReadonlyMap<string, Line>} lines
  */
-function showIndices(indices, lines) {
+async function showIndices(indices, lines) {
   byId("indices").innerHTML = overviewTable(indices, lines);
   const to = indices[0]?.series_date ?? "";
   const line = lines.get(indices[0]?.id ?? "");
   const title = finding(indices, lines);
   byId("finding").textContent = title;
   if (line === undefined || to === "") return;
+  // The figures of the board need not wait for it.
+  const { showChart } = await import("./chart-panel.js");
   showChart(byId("composite"), {
     points: pointsOf(line, to),
     titleOf: () => title,

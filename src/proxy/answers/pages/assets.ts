@@ -15,14 +15,14 @@ const FONT_FILE = "@fontsource-variable/figtree/files/figtree-latin-wght-normal.
 interface Asset {
   readonly path: string;
   readonly bytes: Buffer;
-  /** The scripts that it imports. */
+  /** The scripts that it imports at once. */
   readonly imports: readonly string[];
 }
 
 const made = new Map<string, Asset>();
 
-/** What a script imports, and what a style sheet loads. */
-const NAMED = /(?<=(?:from|import) "\.\/|url\(")[\w-]+\.\w+(?=")/g;
+/** What a script imports, at once or when it comes to it, and what a style sheet loads. */
+const NAMED = /((?:from|import) "\.\/|await import\("\.\/|url\(")([\w-]+\.\w+)(?=")/g;
 /** Comments with lines of their own: a third of the bytes of scripts. */
 const COMMENTS = /^ *\/\*(?:(?!\*\/).)*\*\/\n/gms;
 const DIGITS = 12;
@@ -39,9 +39,9 @@ function assetOf(name: string): Asset {
         source
           .toString()
           .replaceAll(COMMENTS, "")
-          .replaceAll(NAMED, (other) => {
-            if (other.endsWith(".js")) imports.push(other);
-            return assetOf(other).path.slice(ASSETS_PATH.length);
+          .replaceAll(NAMED, (_, before: string, other: string) => {
+            if (/^(?:from|import)/.test(before)) imports.push(other);
+            return before + assetOf(other).path.slice(ASSETS_PATH.length);
           }),
       )
     : source;
