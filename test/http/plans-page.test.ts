@@ -68,8 +68,7 @@ const ofCards = (html: string, element: RegExp): string[] =>
     (element.exec(card)?.[1] ?? "").replace(/<[^>]*>/g, "").trim(),
   );
 const pricesOf = (html: string): string[] => ofCards(html, /<p class="price">([^]*?)<\/p>/);
-const stepsOf = (html: string): string[] => ofCards(html, /<p class="step">([^]*?)<\/p>/);
-const ASK = "For a key, ask the operator of this service.";
+const stepsOf = (html: string): string[] => ofCards(html, /<p class="step action">([^]*?)<\/p>/);
 
 const served = async (plans?: PlanTerms): Promise<string> => {
   proxy = await startTestProxy({ plans });
@@ -109,7 +108,11 @@ test("a card for each tier: its price, its limits as in the table, and the next 
       lines.map(([label = "", ...texts]) => label.replace(/ \/.*/, "") + texts[tier - 1]),
     ),
   );
-  expect(stepsOf(html)).toEqual(["See the prices", ASK, ASK]);
+  expect(stepsOf(html)).toEqual([
+    "See the prices",
+    "Ask us for a Starter key.",
+    "Ask us for a Pro key.",
+  ]);
 });
 
 const own = (value: unknown): PlanTerms => parsePlanTerms(Buffer.from(JSON.stringify(value)), "p");
@@ -149,8 +152,7 @@ describe("an operator's terms", () => {
         contact: "sales@example.com",
       }),
     );
-    expect(stepsOf(html)).toEqual(["See the prices", "Get a key", "Get a key"]);
-    expect(html).not.toContain(ASK);
+    expect(stepsOf(html)).toEqual(["See the prices", "Get Starter", "Get Pro"]);
     expect(rowsOf(html)).toEqual([
       ...OFFERS,
       ["Contact", "–", "–", "pro@example.com"],
@@ -158,8 +160,8 @@ describe("an operator's terms", () => {
     ]);
     const links = [...html.matchAll(/<a href="((?:https|mailto):[^"]*)"[^>]*><bdi>([^<]*)/g)];
     expect(links.map(([, address, words]) => [address, words])).toEqual([
-      ["https://shop.example/starter?a=1&amp;b=2", "Get a key"],
-      ["https://shop.example", "Get a key"],
+      ["https://shop.example/starter?a=1&amp;b=2", "Get Starter"],
+      ["https://shop.example", "Get Pro"],
       ["mailto:pro@example.com", "pro@example.com"],
       ["https://example.com/pro", "Terms"],
       ["mailto:sales@example.com", "sales@example.com"],
@@ -171,7 +173,9 @@ describe("an operator's terms", () => {
 
   test("without an address for a key, the contact is where one asks for it", async () => {
     const html = await served(own({ contact: "sales@example.com" }));
-    expect(stepsOf(html)).toEqual(["See the prices", "Ask for a key", "Ask for a key"]);
+    expect(stepsOf(html)).toEqual(["See the prices", "E-mail us", "E-mail us"]);
+    const page = await served(own({ contact: "https://example.com/contact" }));
+    expect(stepsOf(page)).toEqual(["See the prices", "Contact us", "Contact us"]);
   });
 
   test("some: missing terms are left out, also a line without any", async () => {
@@ -305,8 +309,8 @@ describe("--plans", () => {
   });
 });
 
-inChromium("a key marks its tier, at the cost of no call", async () => {
-  proxy = await startTestProxy();
+inChromium("a key marks its plan and offers only fuller ones, at the cost of no call", async () => {
+  proxy = await startTestProxy({ plans: { get_url: "https://keys.example/get" } });
   const { url, starter, pro, get } = proxy;
   await get("/api/public/v1/prices", { key: starter });
   const browser = await openBrowser();
@@ -324,8 +328,10 @@ inChromium("a key marks its tier, at the cost of no call", async () => {
     expect(await page.locator("tbody .own").count()).toBe(lines);
     expect(await page.locator(".plan.own h2").allTextContents()).toEqual(["Starter"]);
     expect(await line.textContent()).toBe(
-      "Your tier is Starter; 1 of 25,000 calls used this month.",
+      "Your plan is Starter: 1 of 25,000 calls used this month.",
     );
+    const steps = page.locator(".step").filter({ visible: true });
+    expect(await steps.allInnerTexts()).toEqual(["Your plan", "Get Pro"]);
     await page.evaluate("sessionStorage.clear()");
     await page.reload();
     expect(await marked.count()).toBe(0);
@@ -333,7 +339,8 @@ inChromium("a key marks its tier, at the cost of no call", async () => {
     await page.keyboard.press("Enter");
     await line.waitFor();
     expect(await marked.allTextContents()).toEqual(["Pro"]);
-    expect(await line.textContent()).toBe("Your tier is Pro; 0 calls used this month.");
+    expect(await line.textContent()).toBe("Your plan is Pro: 0 calls used this month.");
+    expect(await steps.allInnerTexts()).toEqual(["Your plan"]);
   } finally {
     await browser.close();
   }
