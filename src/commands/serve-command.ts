@@ -1,9 +1,10 @@
 /** `serve`: answers requests from the published snapshots until SIGTERM or SIGINT. */
+import { execFile } from "node:child_process";
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { isatty } from "node:tty";
 import { Command } from "commander";
-import { clockFromEnvironment } from "../lib/config.ts";
+import { clockFromEnvironment, isReadinessAwaited, takeSocket } from "../lib/config.ts";
 import { InputError, reasonOf } from "../lib/errors.ts";
 import { printLine } from "../lib/terminal.ts";
 import type { Logger } from "../proxy/ops/request-log.ts";
@@ -92,6 +93,7 @@ export async function serve(
         clock,
         log,
         host: options.host,
+        socket: takeSocket(),
         port: options.port,
         publicUrl: options.publicUrl ?? null,
         metricsHost: options.metricsHost,
@@ -104,6 +106,7 @@ export async function serve(
         cacheBytes: options.cacheMb * MEGABYTE,
       });
       started.resolve(proxy);
+      void proxy.ready.then(() => tellReady(log));
       try {
         await whileServing(proxy);
         await ended;
@@ -118,6 +121,15 @@ export async function serve(
     // Nothing waits for a reader of standard output or of the log who does not read.
     setTimeout(() => process.exit(), END_MS).unref();
   }
+}
+
+/** Tells systemd that the unit is ready, if it waits for that. Node has no datagrams of Unix sockets. */
+function tellReady(log: Logger): void {
+  if (!isReadinessAwaited()) return;
+  execFile("systemd-notify", ["--ready"], (error) => {
+    if (error !== null)
+      log.error({ trouble: reasonOf(error) }, "systemd cannot be told that the proxy is ready");
+  });
 }
 
 /** Resolves with the first SIGTERM or SIGINT; a second one ends the process as it does by default. */

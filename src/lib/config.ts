@@ -176,6 +176,26 @@ function fileOf(variable: string): string | null {
 /** Whether CHIPBOARD_NOW sets the clock. */
 export const isClockSet = (): boolean => (process.env["CHIPBOARD_NOW"] ?? "") !== "";
 
+/** The first file descriptor that systemd passes (sd_listen_fds(3)). */
+const FIRST_SOCKET = 3;
+
+/**
+ * The listening socket that systemd passes to this process; null: none. Unsets the variables, so that no other
+ * process takes them for its own. Throws InputError for several sockets.
+ */
+export function takeSocket(): number | null {
+  const { LISTEN_PID: pid, LISTEN_FDS: count = "0" } = process.env;
+  for (const name of ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"]) delete process.env[name];
+  if (Number(pid) !== process.pid || count === "0") return null;
+  if (count === "1") return FIRST_SOCKET;
+  throw new InputError(
+    `systemd passes ${count} sockets: expected one; give the .socket unit one ListenStream`,
+  );
+}
+
+/** Whether systemd waits until this process says that it is ready (sd_notify(3)). */
+export const isReadinessAwaited = (): boolean => (process.env["NOTIFY_SOCKET"] ?? "") !== "";
+
 /** The proxies of outgoing requests that the environment names. Throws InputError for others. */
 export const outboundProxies = (): Proxies => proxiesIn(process.env);
 

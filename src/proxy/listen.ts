@@ -12,6 +12,7 @@ import {
   createHttpServer,
   endOf,
   listen,
+  listenOn,
   useCertificate,
   type Certificate,
   type ConnectionLimits,
@@ -36,6 +37,8 @@ export interface ProxyOptions
   /** One of these keys must have signed the log as far as it is served; null: nobody must. */
   readonly verifyKeys?: readonly VerifyKey[] | null;
   readonly host: string;
+  /** The file descriptor of a listening socket, in place of host and port; null: the proxy opens its own. */
+  readonly socket: number | null;
   /** 0: any free port. */
   readonly port: number;
   /** 0: any free port; null: no metrics. */
@@ -59,6 +62,8 @@ export interface RunningProxy {
   readonly url: string;
   /** With the path; null: no metrics. */
   readonly metricsUrl: string | null;
+  /** Resolves when the first snapshot is served: `/readyz` is 200 from then on. */
+  readonly ready: Promise<void>;
   /**
    * Gives this certificate to new connections; open ones go on. Throws InputError if certificate and
    * key do not fit, or the proxy serves plain HTTP; nothing changes then.
@@ -105,12 +110,16 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const opened: Connections[] = [];
   const close = async (): Promise<void> => {
     live.close();
-    await Promise.all(opened.map((connections) => connections.close(limits.shutdownMs)));
+    const lingerMs = options.socket === null ? 0 : limits.lingerMs;
+    await Promise.all(opened.map((each) => each.close(limits.shutdownMs, lingerMs)));
   };
   try {
     await live.start();
     const server = createHttpServer(limits, tls);
-    const url = await listen(server, "--port", host, options.port);
+    const { socket } = options;
+    const url = await (socket === null
+      ? listen(server, "--port", host, options.port)
+      : listenOn(server, socket));
     // Nothing waits from here to the listeners: no connection arrives before they are there.
     const origin = options.publicUrl ?? url;
     const pages = fixedPages([...assets(), robots(origin)], clock.now());
@@ -151,16 +160,18 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     }
     answerRefusedRequests(server, connections, { ...options, metrics });
     opened.push(connections);
+    const ready = live.loaded;
     const renewCertificate = (renewed: Certificate): void => {
       useCertificate(server, renewed);
       certificate = renewed;
     };
-    if (options.metricsPort === null) return { url, metricsUrl: null, renewCertificate, close };
+    if (options.metricsPort === null)
+      return { url, metricsUrl: null, ready, renewCertificate, close };
     const scraped = await startMetricsServer(options.metricsHost, options.metricsPort, () =>
       metrics.text(),
     );
     opened.push(scraped.connections);
-    return { url, metricsUrl: scraped.url, renewCertificate, close };
+    return { url, metricsUrl: scraped.url, ready, renewCertificate, close };
   } catch (error) {
     await close();
     throw error;

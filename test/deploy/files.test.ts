@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 
 test("they and the program's help are read", () => {
-  expect(services.length).toBe(6);
+  expect(services.length).toBe(7);
   expect([...commands.keys()]).toEqual(
     expect.arrayContaining(["publish", "serve", "snapshots copy", "state backup"]),
   );

@@ -153,7 +153,7 @@ test("install: folders, users, a compiled release, units that systemd accepts", 
       "755 root root /usr/local/bin/chipboard",
     ),
   );
-  const units = "/etc/systemd/system/chipboard*.service /etc/systemd/system/chipboard*.timer";
+  const units = "/etc/systemd/system/chipboard*.{service,socket,timer}";
   const verified = await machine.run(`systemd-analyze verify --man=no ${units}`);
   expect(verified).toEqual({ code: 0, stdout: "", stderr: "" });
 });
@@ -169,6 +169,8 @@ test("first publish: works from a folder that the service cannot read", async ()
 
 test("start: the proxy serves, the timers are set, and the hardened units run", async () => {
   const printed = await machine.expect(blocks("Start").join(""));
+  expect(printed).toMatch(/^ok +port +127\.0\.0\.1:8080 is held by chipboard itself/m);
+  expect(printed).toMatch(/^--store .* CHIPBOARD_STORE in \/etc\/chipboard\/chipboard\.env$/m);
   expect(printed).toContain('"snapshot":"2026-11-21T00Z/r1"');
   for (const name of ["publish", "backup", "prune"]) {
     expect(printed).toContain(`chipboard-${name}.timer`);
@@ -231,6 +233,69 @@ describe("publish", () => {
   });
 });
 
+/** Asks /readyz some hundred times a second, each time on a new connection, until `during` has ended. */
+async function underLoad(
+  during: () => Promise<void>,
+): Promise<{ asked: number; refused: string[] }> {
+  await machine.write(
+    "/srv/load.mjs",
+    `import { existsSync, writeFileSync } from "node:fs";
+import { Agent, get } from "node:http";
+const asked = [];
+const timer = setInterval(() => {
+  for (let each = 0; each < 5; each++) {
+    asked.push(new Promise((resolve) => {
+      get("http://127.0.0.1:8080/readyz", { agent: new Agent() }, (answer) =>
+        answer.resume().once("end", () => resolve(answer.statusCode === 200 ? null : answer.statusCode)),
+      ).once("error", (error) => resolve(error.message));
+    }));
+  }
+  if (!existsSync("/srv/loading")) {
+    clearInterval(timer);
+    void Promise.all(asked).then((all) => {
+      const refused = all.filter((one) => one !== null);
+      writeFileSync("/srv/loaded", JSON.stringify({ asked: all.length, refused }));
+    });
+  }
+}, 10);
+`,
+  );
+  await machine.expect(`touch /srv/loading; rm -f /srv/loaded
+    systemd-run --quiet --unit load /srv/checkout/node_modules/.bin/node /srv/load.mjs`);
+  await during();
+  await machine.expect("rm /srv/loading");
+  await eventually(async () => (await machine.run("cat /srv/loaded")).code === 0);
+  return JSON.parse(await machine.expect("cat /srv/loaded"));
+}
+
+test("restart: under load no request is refused, and the command ends when the proxy is ready", async () => {
+  const [restart = ""] = blocks("Restart");
+  const { asked, refused } = await underLoad(async () => {
+    for (const _ of [1, 2, 3]) {
+      await machine.expect(restart);
+      expect(await readyz()).toMatchObject({ status: "ready" });
+    }
+  });
+  expect(refused).toEqual([]);
+  expect(asked).toBeGreaterThan(300);
+});
+
+test("several processes: each is restarted while the others answer", async () => {
+  await machine.expect(blocks("Several processes").join(""));
+  const { refused } = await underLoad(async () => {
+    await machine.expect("systemctl restart chipboard@9464.service");
+    await machine.expect("systemctl restart chipboard@9465.service");
+  });
+  expect(refused).toEqual([]);
+  for (const port of [9464, 9465]) {
+    const metrics = await machine.expect(`${CURL} http://127.0.0.1:${port}/metrics`);
+    expect(metrics).toContain("\nchipboard_ready 1\n");
+  }
+  expect((await machine.run("systemctl is-active chipboard.service")).stdout).toBe("inactive\n");
+  await machine.expect(`systemctl disable --now chipboard@9464.service chipboard@9465.service
+    systemctl enable --now chipboard.service`);
+});
+
 const fingerprint = (): Promise<string> =>
   machine.expect(
     "openssl s_client -connect 127.0.0.1:8443 </dev/null 2>/dev/null | openssl x509 -noout -fingerprint",
@@ -248,18 +313,20 @@ test("TLS: a renewed certificate is in use after a reload", async () => {
   await machine.expect(`${CURL} --insecure https://127.0.0.1:8443/healthz`);
   const first = await fingerprint();
   await machine.expect(make);
-  await machine.expect(install.replace(/^systemctl.*$/m, "") + reload);
+  await machine.expect(install.replaceAll(/^systemctl.*$/gm, "") + reload);
   await eventually(async () => (await fingerprint()) !== first);
-  await machine.expect(
-    "cp before /etc/chipboard/chipboard.env; systemctl restart chipboard.service",
-  );
+  await machine.expect(`cp before /etc/chipboard/chipboard.env
+    rm -r /etc/systemd/system/chipboard.socket.d
+    systemctl daemon-reload
+    systemctl stop chipboard.socket chipboard.service
+    systemctl start chipboard.socket chipboard.service`);
   expect((await readyz())["snapshot"]).toBe("2026-11-22T00Z/r1");
 });
 
 test("a proxy with a wrong option fails at once, and a notice says which", async () => {
   await machine.expect(`cp /etc/chipboard/chipboard.env before; rm /srv/notices/all
-    echo CHIPBOARD_POLL=soon >> /etc/chipboard/chipboard.env
-    systemctl restart chipboard.service`);
+    echo CHIPBOARD_POLL=soon >> /etc/chipboard/chipboard.env`);
+  expect((await machine.run("systemctl restart chipboard.service")).code).toBe(1);
   await eventually(async () =>
     (await machine.run("cat /srv/notices/all")).stdout.includes('CHIPBOARD_POLL "soon"'),
   );

@@ -45,6 +45,10 @@ const MEANINGS: Readonly<Record<string, readonly [meaning: string, remedy: strin
     "a file that is streamed is damaged, or the store does not answer; the answer was cut off",
     "`chipboard snapshots verify --all`",
   ],
+  "systemd cannot be told that the proxy is ready": [
+    "the unit waits for it, and goes on starting",
+    "install systemd's `systemd-notify`",
+  ],
   "the store gives no snapshot yet": [
     "five seconds after its start the proxy answers data requests with 503, and goes on trying",
     "look at the store",

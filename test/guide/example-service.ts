@@ -127,6 +127,7 @@ export async function startExampleService(): Promise<ExampleService> {
       port: 0,
       metricsPort: null,
       metricsHost: "127.0.0.1",
+      socket: null,
       pollMs: 60_000,
       graceMs: 3_600_000,
       trustedHops: 0,

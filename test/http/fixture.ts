@@ -210,6 +210,7 @@ export async function startTestProxy(options: TestProxyOptions = {}): Promise<Te
     port: 0,
     metricsPort: 0,
     metricsHost: "127.0.0.1",
+    socket: null,
     pollMs: 50,
     graceMs: 3_600_000,
     trustedHops: 0,

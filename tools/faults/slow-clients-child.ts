@@ -16,6 +16,7 @@ const { url } = await startProxy({
   port: 0,
   metricsPort: null,
   metricsHost: "127.0.0.1",
+  socket: null,
   pollMs: 3_600_000,
   graceMs: 3_600_000,
   trustedHops: 0,

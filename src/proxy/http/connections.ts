@@ -8,6 +8,7 @@
  */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import { Server as NetServer, type Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import { Server as TlsServer } from "node:tls";
 import { addressGroup, type AddressGroup } from "./client-address.ts";
 
@@ -47,6 +48,7 @@ export class Connections {
       if (this.#closing) {
         // This socket was closed as idle while the request was in flight: no answer would arrive.
         if (this.#leaving.has(socket)) return;
+        response.shouldKeepAlive = false;
         this.#endAfter(response, socket);
       }
       this.#newest.set(socket, response);
@@ -80,12 +82,17 @@ export class Connections {
     else response.once("close", then);
   }
 
-  /** Stops accepting. Resolves when all answers are sent, at the latest after `deadlineMs`. */
-  async close(deadlineMs: number): Promise<void> {
+  /**
+   * Stops accepting. Resolves when all answers are sent, at the latest after `deadlineMs`. For `lingerMs`
+   * connections without a request may still send one: it was meant for whoever listens on the socket.
+   */
+  async close(deadlineMs: number, lingerMs = 0): Promise<void> {
     this.#closing = true;
     const closed = new Promise<void>((resolve) => {
       NetServer.prototype.close.call(this.#server, () => resolve());
     });
+    const isOpen = this.#newest.size + this.#handshaking.size > 0;
+    if (lingerMs > 0 && isOpen) await Promise.race([closed, delay(lingerMs)]);
     for (const [socket, response] of this.#newest) {
       if (response === null || isSent(response)) this.#letGo(socket);
       else this.#endAfter(response, socket);

@@ -22,6 +22,8 @@ export const CONNECTION_LIMITS = {
   stalledMs: 60_000,
   /** For answers in flight to finish when the proxy stops. */
   shutdownMs: 30_000,
+  /** When the proxy stops and another process listens on: for requests on connections that are open without one. */
+  lingerMs: 1_000,
   /** What waits for readers in memory, over all connections. */
   waitingBytes: 64_000_000,
 };
@@ -80,6 +82,22 @@ export function useCertificate(server: Server, { cert, key }: Certificate): void
   server.setSecureContext(settings);
 }
 
+/** As many connections as systemd lets wait while no process accepts them. */
+const WAITING_MAX = 4_096;
+
+/** Listens on a socket that another process has opened. Throws InputError if it is no TCP socket. */
+export async function listenOn(server: Server, socket: number): Promise<string> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (cause) => {
+      const message = `Cannot listen on the socket that systemd passes: ${cause.message}`;
+      reject(new InputError(message, [], { cause }));
+    });
+    // Node listens once more, and would let fewer wait.
+    server.listen({ fd: socket, backlog: WAITING_MAX }, resolve);
+  });
+  return addressOf(server);
+}
+
 /**
  * Listens and returns the address with the actual port: `http://127.0.0.1:8080`. Messages name
  * `option`, which gave the port. Throws UnreachableError if the port is in use, and InputError if the server
@@ -100,7 +118,12 @@ export async function listen(
     });
     server.listen({ port, host }, resolve);
   });
+  return addressOf(server);
+}
+
+function addressOf(server: Server): string {
   const { address, family, port: bound } = server.address() as AddressInfo;
+  if (bound === undefined) throw new InputError("systemd passes no TCP socket: expected one");
   const scheme = server instanceof TlsServer ? "https" : "http";
   return `${scheme}://${family === "IPv6" ? `[${address}]` : address}:${bound}`;
 }

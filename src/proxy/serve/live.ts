@@ -54,6 +54,9 @@ export class LiveSnapshot {
   /** The served snapshot; null until one is loaded. */
   current: LoadedSnapshot | null = null;
   trouble: Trouble | null = null;
+  readonly #firstLoad = Promise.withResolvers<void>();
+  /** Resolves when there is something to serve. */
+  readonly loaded = this.#firstLoad.promise;
   /** The newest publication known, served or not; null: none is known. */
   newest: Publication | null = null;
   #failures = 0;
@@ -154,6 +157,7 @@ export class LiveSnapshot {
       const loaded = await loadSnapshot(store, publication, this.#options);
       if (this.#closed) return;
       this.current = loaded;
+      this.#firstLoad.resolve();
       this.trouble = null;
       if (publication === this.newest) this.#failures = 0;
       this.loads.loaded += 1;
