@@ -1,10 +1,15 @@
 /** The image and compose.yml: no test here can build or run a container, so their files are read. */
-import { execFileSync } from "node:child_process";
-import { readFile } from "node:fs/promises";
+import { execFile, execFileSync } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { beforeAll, describe, expect, test } from "vitest";
+import { PROGRAM } from "../../src/lib/version.ts";
+import { certificate } from "../http/certificate.ts";
+import { startTestProxy } from "../http/fixture.ts";
 import { testWith } from "../http/needed-tools.ts";
-import { allCommands, ROOT, textOf, yaml } from "./deploy-files.ts";
+import { allCommands, documents, ROOT, textOf, yaml } from "./deploy-files.ts";
 
 let commands: Map<string, Set<string>>;
 beforeAll(async () => {
@@ -30,7 +35,7 @@ describe("containers", () => {
         .split(/^FROM /m)
         .at(-1) ?? "";
     expect(last).toMatch(/^USER node$/m);
-    expect(last).toMatch(/^HEALTHCHECK [^]*\/healthz/m);
+    expect(last).toContain(`org.opencontainers.image.version="${PROGRAM.version}"`);
     const command = /^ENTRYPOINT (.*)$/m.exec(last)?.[1] ?? "[]";
     expect(JSON.parse(command)).toEqual([
       "node",
@@ -39,6 +44,58 @@ describe("containers", () => {
       "dist/bin/chipboard.js",
     ]);
   });
+
+  test("its health check asks the port, with TLS if the proxy has it", async () => {
+    const [, words = "[]"] = /^HEALTHCHECK .* CMD (\[[^]*?\])$/m.exec(textOf("Dockerfile")) ?? [];
+    const [, ...command] = JSON.parse(words.replaceAll("\\\n", "")) as string[];
+    const check = async (env: Record<string, string>) =>
+      promisify(execFile)(process.execPath, command, { env }).then(
+        () => "healthy",
+        () => "ill",
+      );
+    const folder = await mkdtemp(join(tmpdir(), "chipboard-health-"));
+    const { cert, key } = await certificate(folder);
+    const tls = { cert: await readFile(cert), key: await readFile(key) };
+    for (const [proxy, env] of [
+      [await startTestProxy({}), {}],
+      [await startTestProxy({ tls }), { CHIPBOARD_TLS_CERT: cert }],
+    ] as const) {
+      const given = { ...env, CHIPBOARD_PORT: new URL(proxy.url).port };
+      expect(await check(given)).toBe("healthy");
+      await proxy.close();
+      expect(await check(given)).toBe("ill");
+    }
+    await rm(folder, { recursive: true });
+  });
+
+  testWith("python3")(
+    "kubernetes.yml: probes, no rights, one job at a time, codes of the unit",
+    () => {
+      const [, , deployment, , cron] = documents("kubernetes.yml");
+      const [proxy] = deployment.spec.template.spec.containers;
+      expect([proxy.readinessProbe.httpGet.path, proxy.livenessProbe.httpGet.path]).toEqual([
+        "/readyz",
+        "/healthz",
+      ]);
+      expect(cron.spec).toMatchObject({
+        schedule: "5 0,12 * * *",
+        timeZone: "Etc/UTC",
+        concurrencyPolicy: "Forbid",
+      });
+      const { podFailurePolicy, template } = cron.spec.jobTemplate.spec;
+      const [, codes = ""] =
+        /^RestartPreventExitStatus=(.*)$/m.exec(textOf("chipboard-publish.service")) ?? [];
+      expect(podFailurePolicy.rules[0].onExitCodes.values.join(" ")).toBe(codes);
+      for (const pod of [deployment.spec.template.spec, template.spec]) {
+        expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 1000 });
+        expect(pod.containers[0].securityContext).toEqual({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ["ALL"] },
+        });
+      }
+    },
+  );
 
   interface Service {
     readonly build: unknown;

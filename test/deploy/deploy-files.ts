@@ -26,8 +26,12 @@ export async function allCommands(path = "", found = new Map<string, Set<string>
 }
 
 // oxlint-disable-next-line typescript/no-explicit-any -- its shape is what the tests check
-export function yaml(name: string): any {
-  const program = "import json,sys,yaml; print(json.dumps(yaml.safe_load(sys.stdin)))";
+export const yaml = (name: string): any => documents(name)[0];
+
+/** All documents of a file. */
+// oxlint-disable-next-line typescript/no-explicit-any -- the same
+export function documents(name: string): any[] {
+  const program = "import json,sys,yaml; print(json.dumps(list(yaml.safe_load_all(sys.stdin))))";
   const input = textOf(name).replace(/^on:/m, '"on":');
   return JSON.parse(execFileSync("python3", ["-c", program], { input, encoding: "utf8" }));
 }
