@@ -180,7 +180,7 @@ export const isClockSet = (): boolean => (process.env["CHIPBOARD_NOW"] ?? "") !=
 const FIRST_SOCKET = 3;
 
 /**
- * The listening socket that systemd passes to this process; null: none. Unsets the variables, so that no other
+ * The listening socket that systemd passes to this process; null: none. Removes the variables, so that no other
  * process takes them for its own. Throws InputError for several sockets.
  */
 export function takeSocket(): number | null {
