@@ -176,6 +176,7 @@ export function contributionsTable(contributions, nameOf) {
     {
       label: "Share of cost, %",
       field: "share",
+      name: "share",
       value: ({ cost_usd: cost }) => shareOf(cost, costs),
       html: ({ cost_usd: cost }) => figureHtml(shareOf(cost, costs)),
     },

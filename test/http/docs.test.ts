@@ -230,7 +230,7 @@ describe("in Chromium", () => {
       .not.toMatch(/^(?:Costs|Running)/);
     return [
       (await box.locator("form output").textContent()) ?? "",
-      (await box.locator(".answer").textContent()) ?? "",
+      (await box.locator(".answer > :not(.more)").allTextContents()).join(""),
     ];
   }
 
@@ -276,7 +276,7 @@ describe("in Chromium", () => {
     answer();
     await expect
       .poll(() => health.locator("form output").textContent())
-      .toBe("The service did not answer");
+      .toBe("Could not reach the service");
     expect(await health.locator(".answer").textContent()).toBe("");
     await page.unroute("**/healthz");
     errors.pop();

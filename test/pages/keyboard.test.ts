@@ -116,7 +116,7 @@ inChromium("the key is given with Enter, and the focus is not lost by that", asy
     await other.keyboard.type(proxy.starter);
     await other.keyboard.press("Enter");
     await other.locator("#key[aria-busy=false]").waitFor();
-    expect(await other.textContent("#key-message")).toContain("starter");
+    expect(await other.textContent("#key-message")).toContain("Starter");
     expect(await other.evaluate("document.activeElement.id")).toBe("content");
     await other.keyboard.press("Shift+Tab");
     expect(await other.evaluate("document.activeElement.textContent")).toBe("Forget key");

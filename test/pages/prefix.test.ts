@@ -35,7 +35,7 @@ describe.each([
       const links = new Set<string>();
       for (const path of [...FIXED_PAGES, contractPage(KEYED_IDS[0] as string)]) {
         await open(page, root + path);
-        expect(await page.textContent("#key-message")).toContain("pro");
+        expect(await page.textContent("#key-message")).toContain("Pro");
         for (const link of await page.evaluate<string[]>(
           `[...document.querySelectorAll("[href], [src]")].map((at) => at.href ?? at.src)`,
         )) {

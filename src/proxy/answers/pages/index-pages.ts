@@ -105,7 +105,7 @@ function exampleHtml(board: Board, ids: readonly string[]): string {
   const costs = parts.map(({ cost }) => cost);
   const total = costs.reduce((sum, cost) => sum + placesOf(cost, USD_PLACES), 0n);
   const table = tableHtml<Part>(
-    ' class="parts"',
+    ' class="example"',
     [
       {
         label: "Contract",

@@ -1,0 +1,91 @@
+/** Pages while a key is in use and the service is slow or away: no lock, no example, and nothing moves. */
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect } from "vitest";
+import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
+import { startTestProxy, type TestProxy } from "../http/fixture.ts";
+import { keepKey, open, settled, watchedContext } from "./visit.ts";
+
+const PLACES = ["/indices", "/basket", "/corrections"];
+
+let proxy: TestProxy;
+let browser: Browser | undefined;
+beforeAll(async () => {
+  proxy = await startTestProxy();
+  if (hasBrowser) browser = await openBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+  await proxy.close();
+});
+
+const isVisible = (page: Page, selectors: readonly string[]): Promise<boolean[]> =>
+  Promise.all(selectors.map((selector) => page.locator(selector).first().isVisible()));
+
+for (const path of PLACES) {
+  for (const width of [390, 1280]) {
+    inChromium(`${path} at ${width} px keeps the places of what is on its way`, async () => {
+      const { context } = await watchedContext(browser as Browser, {
+        viewport: { width, height: 900 },
+      });
+      try {
+        const page = await context.newPage();
+        let release = (): void => {};
+        const waiting = new Promise<void>((resolve) => (release = resolve));
+        await page.route("**/api/**", async (route) => {
+          await waiting;
+          await route.continue();
+        });
+        await page.addInitScript(`globalThis.shift = 0; new PerformanceObserver((list) => {
+          for (const { value } of list.getEntries()) shift += value;
+        }).observe({ type: "layout-shift", buffered: true })`);
+        await keepKey(page, proxy.pro);
+        await page.goto(proxy.url + path);
+        expect(await isVisible(page, [".skeleton", "#access", "#example"])).toEqual([
+          true,
+          false,
+          false,
+        ]);
+        release();
+        await settled(page);
+        expect(await isVisible(page, [".brought:not([hidden])", ".skeleton"])).toEqual([
+          true,
+          false,
+        ]);
+        await page.evaluate(
+          "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))",
+        );
+        expect(await page.evaluate<number>("shift")).toBeLessThan(0.01);
+      } finally {
+        await context.close();
+      }
+    });
+  }
+
+  inChromium(`${path} says that the service is away, and asks again in place`, async () => {
+    const { context } = await watchedContext(browser as Browser);
+    try {
+      const page = await context.newPage();
+      await keepKey(page, proxy.pro);
+      await page.route("**/api/**", (route) => route.abort());
+      await open(page, proxy.url + path);
+      expect(await page.innerText("#trouble")).toBe("Could not reach the service. Retry");
+      expect(await isVisible(page, [".skeleton", "#access", "#example"])).toEqual([
+        false,
+        false,
+        false,
+      ]);
+      await page.unroute("**/api/**");
+      // What a page asks for after the key is told as well.
+      await page.route("**/v1/{prices,corrections*}", (route) => route.fulfill({ status: 502 }));
+      await page.getByRole("button", { name: "Retry" }).click();
+      await page.locator("#key[aria-busy=false]").waitFor();
+      expect(await page.innerText("#trouble")).toBe("Could not reach the service. Retry");
+      await page.unroute("**/v1/{prices,corrections*}");
+      await page.getByRole("button", { name: "Retry" }).click();
+      await page.locator(".brought:not([hidden])").waitFor();
+      expect(await page.isVisible("#trouble")).toBe(false);
+    } finally {
+      await context.close();
+    }
+  });
+}
