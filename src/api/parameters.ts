@@ -177,7 +177,7 @@ export const DATES: readonly Parameter[] = [
   ...PERIOD,
   {
     name: "last",
-    description: "The last so many entries of each contract or index, after from and to.",
+    description: "Only the last N entries of each contract or index, applied after from and to.",
     schema: { type: "integer", format: "int32", minimum: 1, maximum: 2000 },
     example: 30,
   },
