@@ -359,3 +359,24 @@ inChromium(
     }
   },
 );
+
+inChromium("a key whose trial has ended leads to the plans", async () => {
+  const own = await startTestProxy();
+  const { context } = await contextOf();
+  try {
+    await own.registry.addAccount("tried", "pro", 1, null);
+    const { key } = await own.registry.createKey("tried", null);
+    own.clock.ms += 2 * 86_400_000;
+    const page = await context.newPage();
+    await open(page, own.url);
+    await giveKey(page, key);
+    expect(await page.innerText("#key-message")).toBe(
+      "The trial of the key's account has ended. Choose a plan to go on. See the plans",
+    );
+    await page.click("#key-message a");
+    expect(page.url()).toBe(`${own.url}/plans`);
+  } finally {
+    await context.close();
+    await own.close();
+  }
+});
