@@ -6,7 +6,6 @@ import { escaped } from "./text.js";
 
 const WIDTH = 960;
 const MARGIN = 24;
-const PLOT_HEIGHT = 400;
 /** Of a line, and of a letter on average. */
 const TITLE = { kind: "title", stepPx: 28, letterPx: 11.5 };
 const NOTE = { kind: "note", stepPx: 17, letterPx: 6.5 };
@@ -39,8 +38,43 @@ text.end { font-weight: 600; fill: #16191d; }
  * @param {readonly string[]} notes lines below the chart, such as the credit line
  */
 export function chartFile(points, options, notes) {
-  const width = WIDTH - 2 * MARGIN;
-  const drawn = layout(points, { ...options, heightPx: PLOT_HEIGHT, widthPx: width });
+  const drawn = layout(points, {
+    ...options,
+    heightPx: FILE_PLOT.heightPx,
+    widthPx: FILE_PLOT.widthPx,
+  });
+  return svgFile({
+    ...drawn,
+    unit: unitLine(drawn),
+    label: chartLabel(drawn),
+    levelsSvg: levelsSvg(drawn),
+    plotSvg: plotSvg(drawn),
+    endSvg: endSvg(drawn),
+    legend: legendOf(drawn),
+    notes,
+  });
+}
+
+/** How large the chart of a file is drawn, with the labels at its sides. */
+export const FILE_PLOT = { widthPx: WIDTH - 2 * MARGIN, heightPx: 400 };
+
+/**
+ * The text of a file with any chart.
+ *
+ * @param {object} drawn
+ * @param {string} drawn.title
+ * @param {string} drawn.unit the line below the title
+ * @param {string} drawn.label for screen readers
+ * @param {number} drawn.gutterPx
+ * @param {number} drawn.endPx
+ * @param {string} drawn.levelsSvg at the left, in the gutter
+ * @param {string} drawn.plotSvg
+ * @param {string} drawn.endSvg at the right
+ * @param {readonly { sample: string, words: string }[]} drawn.legend
+ * @param {readonly string[]} drawn.notes lines below the chart
+ */
+export function svgFile(drawn) {
+  const { widthPx: width, heightPx } = FILE_PLOT;
   const plotWidth = width - drawn.gutterPx - drawn.endPx;
   const parts = [`<style>${STYLE}</style><rect width="100%" height="100%" fill="#ffffff"/>`];
   let y = MARGIN - 10;
@@ -54,27 +88,27 @@ export function chartFile(points, options, notes) {
   /** @param {number} x @param {number} widthPx @param {string} svg */
   const place = (x, widthPx, svg) =>
     parts.push(
-      `<svg x="${x}" y="${y}" width="${widthPx}" height="${PLOT_HEIGHT}" overflow="visible">${svg}</svg>`,
+      `<svg x="${x}" y="${y}" width="${widthPx}" height="${heightPx}" overflow="visible">${svg}</svg>`,
     );
-  write(options.title, TITLE);
-  write(unitLine(drawn), NOTE);
+  write(drawn.title, TITLE);
+  write(drawn.unit, NOTE);
   y += MARGIN / 2;
-  place(MARGIN, drawn.gutterPx, levelsSvg(drawn));
-  place(MARGIN + drawn.gutterPx, plotWidth, plotSvg(drawn));
-  place(WIDTH - MARGIN - drawn.endPx, drawn.endPx, endSvg(drawn));
-  y += PLOT_HEIGHT;
-  for (const { sample, words } of legendOf(drawn)) {
+  place(MARGIN, drawn.gutterPx, drawn.levelsSvg);
+  place(MARGIN + drawn.gutterPx, plotWidth, drawn.plotSvg);
+  place(WIDTH - MARGIN - drawn.endPx, drawn.endPx, drawn.endSvg);
+  y += heightPx;
+  for (const { sample, words } of drawn.legend) {
     y += NOTE.stepPx;
     parts.push(
       `<svg x="${MARGIN}" y="${y - 10}">${sample}<text class="note" x="32" y="10">${words}</text></svg>`,
     );
   }
   y += MARGIN / 2;
-  for (const note of notes) write(note, NOTE);
+  for (const note of drawn.notes) write(note, NOTE);
   y += MARGIN;
   const file =
     `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${y}" viewBox="0 0 ${WIDTH} ${y}" ` +
-    `role="img" aria-label="${escaped(chartLabel(drawn))}">\n${parts.join("\n")}\n</svg>\n`;
+    `role="img" aria-label="${escaped(drawn.label)}">\n${parts.join("\n")}\n</svg>\n`;
   // XML has neither half characters nor U+FFFE and U+FFFF.
   return file.toWellFormed().replace(/[\ufffe\uffff]/g, "\u{FFFD}");
 }

@@ -2,7 +2,7 @@
 import { fromAddress, keepInAddress } from "./address.js";
 import { chartFile } from "./chart-file.js";
 import { chartHtml } from "./chart.js";
-import { addCursor } from "./cursor.js";
+import { addCursor, closeReader } from "./cursor.js";
 import { closesFrom, perGigabyte, rangesWithin, startOf } from "./history.js";
 import { layout } from "./layout.js";
 import { keep, keepButtons } from "./save.js";
@@ -52,7 +52,8 @@ export function showChart(box, panel) {
     const scale = capacityGb === null ? "" : scaleButton(isPerGb);
     const tools = toolsHtml(rangeButtons(ranges, range) + scale, request !== undefined);
     box.innerHTML = chartHtml(drawn, isBare ? "" : tools);
-    addCursor(/** @type {HTMLElement} */ (box.querySelector(".charted")), drawn);
+    const charted = /** @type {HTMLElement} */ (box.querySelector(".charted"));
+    addCursor(charted, drawn, closeReader(drawn));
     box.querySelector(".chart-tools")?.addEventListener("click", ({ target }) => {
       const button = /** @type {HTMLElement} */ (target);
       const { range: other, save: what } = button.dataset;

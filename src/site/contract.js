@@ -21,6 +21,13 @@ const url = document.querySelector("[data-url]")?.textContent ?? "";
 
 equipCode();
 
+/** Shows the page as of another day. @type {(day: string) => void} */
+let choose = () => {};
+asOf.addEventListener("change", () => {
+  if (asOf.validity.valid) choose(asOf.value);
+});
+byId("now").addEventListener("click", () => choose(""));
+
 /** How often the service was asked: of two answers the later question counts. */
 let rounds = 0;
 await withKey(show);
@@ -86,13 +93,10 @@ function offerDays(day, caller) {
   asOf.max = new Date().toISOString().slice(0, 10);
   asOf.value = day;
   byId("now").hidden = day === "";
-  /** @param {string} other */
-  const choose = (other) => {
+  choose = (other) => {
     keepInAddress({ as_of: other });
     void show(caller);
   };
-  asOf.onchange = () => asOf.validity.valid && choose(asOf.value);
-  byId("now").onclick = () => choose("");
 }
 
 /**

@@ -10,13 +10,23 @@ import { changeHtml, foreign } from "./text.js";
 const APART_PX = 12;
 
 /**
+ * What is read at a point: in words, as HTML beside the line, and how high the marks on it are.
+ *
+ * @typedef {{ words: string, html: string, heights: readonly number[] }} Reading
+ *
+ * @typedef {Pick<Layout, "gutterPx" | "endPx" | "topPx" | "bottomPx" | "heightPx">
+ *   & { points: readonly { x: number }[], breaks: readonly unknown[] }} Frame
+ */
+
+/**
  * Adds a vertical line that pointer, finger and arrow keys move from point to point, with a text beside
  * it. It begins at the last point.
  *
  * @param {HTMLElement} box a positioned element that holds nothing but the chart
- * @param {Layout} drawn the chart
+ * @param {Frame} drawn the chart
+ * @param {(at: number) => Reading} read
  */
-export function addCursor(box, drawn) {
+export function addCursor(box, drawn, read) {
   const { points, gutterPx, endPx, topPx, bottomPx, heightPx } = drawn;
   const cursor = document.createElement("div");
   const slider = document.createElement("input");
@@ -34,13 +44,13 @@ export function addCursor(box, drawn) {
 
   function show() {
     const at = slider.valueAsNumber;
-    const point = /** @type {Place} */ (points[at]);
-    const { x, y } = point;
-    slider.ariaValueText = `${dateWords(point.date)}: ${closeText(point, drawn.decimals)} ${drawn.unit}`;
+    const x = points[at]?.x ?? 0;
+    const { words, html, heights } = read(at);
+    slider.ariaValueText = words;
     mark.innerHTML =
       `<svg height="${heightPx}"><line x1="${x}%" x2="${x}%" y1="${topPx}" y2="${bottomPx}"/>` +
-      `<circle cx="${x}%" cy="${y}" r="4"/></svg>` +
-      `<div class="tip" aria-hidden="true">${tipHtml(point, points[at - 1], drawn)}</div>`;
+      `${heights.map((y) => `<circle cx="${x}%" cy="${y}" r="4"/>`).join("")}</svg>` +
+      `<div class="tip" aria-hidden="true">${html}</div>`;
     const tip = /** @type {HTMLElement} */ (mark.lastElementChild);
     // Below the words of breaks; on the side with more room, but never beyond the chart.
     tip.style.top = `${drawn.breaks.length === 0 ? 4 : topPx}px`;
@@ -69,6 +79,21 @@ export function addCursor(box, drawn) {
   // It would take the focus away again.
   cursor.addEventListener("mousedown", (event) => event.preventDefault());
 }
+
+/**
+ * Reads the closes of a chart.
+ *
+ * @param {Layout} drawn
+ * @returns {(at: number) => Reading}
+ */
+export const closeReader = (drawn) => (at) => {
+  const point = /** @type {Place} */ (drawn.points[at]);
+  return {
+    words: `${dateWords(point.date)}: ${closeText(point, drawn.decimals)} ${drawn.unit}`,
+    html: tipHtml(point, drawn.points[at - 1], drawn),
+    heights: [point.y],
+  };
+};
 
 /**
  * What stands beside the cursor: date, close, change against the close before, and a break or a correction.

@@ -92,10 +92,7 @@ export const perGigabyte = (points, capacityGb) =>
  */
 export function closesOf(csv, corrections) {
   const corrected = new Set(corrections.map(({ session_utc }) => session_utc));
-  const [names = [], ...rows] = cellsOf(csv);
-  return rows.map((cells) => {
-    /** @param {string} name */
-    const cell = (name) => cells[names.indexOf(name)] ?? "";
+  return rowsOf(csv).map(({ cell }) => {
     const low = cell("low_usd");
     const high = cell("high_usd");
     // Spreadsheets would take some texts for formulas: a ' stands before them.
@@ -110,6 +107,40 @@ export function closesOf(csv, corrections) {
       isCorrected: corrected.has(cell("session_utc")),
     };
   });
+}
+
+/**
+ * The closes of each contract out of `/history.csv`, or of each index out of `/indices.csv`.
+ *
+ * @param {string} csv
+ * @returns {Map<string, Point[]>} by id, which stands in the first column
+ */
+export function closesById(csv) {
+  const lines = new Map();
+  for (const { id, cell } of rowsOf(csv)) {
+    const text = cell("close_usd") || cell("close");
+    const breakReason = cell("break_reason") || null;
+    const point = {
+      date: cell("date"),
+      close: Number(text),
+      text,
+      breakReason,
+      isBreak: breakReason !== null,
+    };
+    const points = lines.get(id);
+    if (points === undefined) lines.set(id, [point]);
+    else points.push(point);
+  }
+  return lines;
+}
+
+/** The rows below the head, with a way to read a cell by the name of its column. @param {string} csv */
+function rowsOf(csv) {
+  const [names = [], ...rows] = cellsOf(csv);
+  return rows.map((cells) => ({
+    id: cells[0] ?? "",
+    cell: (/** @type {string} */ name) => cells[names.indexOf(name)] ?? "",
+  }));
 }
 
 /** The cells of CSV (RFC 4180) whose lines all end with CR LF. @param {string} csv */

@@ -48,14 +48,14 @@ const PAPER_PX = 560;
 /** Charts from this height on have more levels. */
 const TALL_PX = 360;
 /** Above the plot, for the words at the highest close; and for each break. */
-const HEAD_PX = 24;
+export const HEAD_PX = 24;
 const BREAK_PX = 18;
 /** More breaks have a line without words. */
 const MOST_BREAKS = 3;
 /** For the dates, below the plot. */
-const FOOT_PX = 28;
+export const FOOT_PX = 28;
 /** Of a tabular digit of 13 px, and of a letter. */
-const DIGIT_PX = 7.5;
+export const DIGIT_PX = 7.5;
 const LETTER_PX = 7;
 /** Between a level and the plot. */
 export const GAP_PX = 10;
@@ -179,17 +179,18 @@ function breakWords(reason, date, most) {
 /** A close for people. @param {Point} point @param {number} decimals */
 export const closeText = ({ close, text }, decimals) => roundedText(text ?? close, decimals);
 
-/** @param {readonly Point[]} points */
+/** @template {{ close: number }} P @param {readonly P[]} points @returns {P} */
 export const lowest = (points) => points.reduce((a, b) => (b.close < a.close ? b : a));
 
-/** @param {readonly Point[]} points */
+/** @template {{ close: number }} P @param {readonly P[]} points @returns {P} */
 export const highest = (points) => points.reduce((a, b) => (b.close > a.close ? b : a));
 
 /**
  * The places that a line needs: of each column of pixels the highest and the lowest, the last of all, and
  * both sides of a break or gap. The line looks the same, and no extreme is lost.
  *
- * @param {readonly Place[]} places ascending by `x`
+ * @template {{ x: number, close: number, isStart: boolean }} P
+ * @param {readonly P[]} places ascending by `x`
  * @param {number} columns
  */
 export function thinned(places, columns) {
@@ -201,7 +202,7 @@ export function thinned(places, columns) {
 }
 
 /** @param {readonly { text: string }[]} labels @param {number} letterPx */
-const widest = (labels, letterPx) =>
+export const widest = (labels, letterPx) =>
   Math.ceil(Math.max(...labels.map(({ text }) => text.length)) * letterPx);
 
 /** @param {readonly Point[]} points @returns {[Point, Point]} */

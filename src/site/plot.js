@@ -7,9 +7,9 @@ import { escaped } from "./text.js";
 /** @typedef {import("./layout.js").Place} Place */
 
 /** The width of a curve before it is stretched. */
-const CURVE_WIDTH = 1000;
+export const CURVE_WIDTH = 1000;
 
-/** The labels of the levels. @param {Layout} drawn */
+/** The labels of the levels. @param {Pick<Layout, "levels" | "gutterPx">} drawn */
 export const levelsSvg = ({ levels, gutterPx }) =>
   levels
     .map(
@@ -22,20 +22,36 @@ export const levelsSvg = ({ levels, gutterPx }) =>
 export const endSvg = ({ end }) =>
   `<text class="end" x="${GAP_PX}" y="${short(end.y)}" dy="4">${end.text}</text>`;
 
-/** All but the labels of the levels. @param {Layout} drawn */
-export function plotSvg({ topPx, bottomPx, heightPx, points, ...drawn }) {
-  /** @param {string} kind @param {number} y */
-  const across = (kind, y) => `<line${kind} x2="100%" y1="${short(y)}" y2="${short(y)}"/>`;
-  /** @param {string} kind @param {number} x @param {number} from @param {number} to */
-  const down = (kind, x, from, to) =>
-    `<line${kind} x1="${percent(x)}" x2="${percent(x)}" y1="${from}" y2="${to}"/>`;
-  const dates = drawn.dates.map(({ text, x, isWideOnly }) => {
+/** @param {string} kind @param {number} y */
+const across = (kind, y) => `<line${kind} x2="100%" y1="${short(y)}" y2="${short(y)}"/>`;
+
+/** @param {string} kind @param {number} x @param {number} from @param {number} to */
+export const down = (kind, x, from, to) =>
+  `<line${kind} x1="${percent(x)}" x2="${percent(x)}" y1="${from}" y2="${to}"/>`;
+
+/**
+ * The lines of the levels, of the base, and of the dates with their labels.
+ *
+ * @param {Pick<Layout, "levels" | "dates" | "baseY" | "bottomPx">} drawn
+ */
+export function axesSvg({ levels, dates, baseY, bottomPx }) {
+  const labels = dates.map(({ text, x, isWideOnly }) => {
     const kind = isWideOnly ? ' class="wide"' : "";
     return (
       `${down(kind, x, bottomPx, bottomPx + 5)}<text${kind} x="${percent(x)}" y="${bottomPx + 20}" ` +
       `text-anchor="${anchorAt(x, text.length * 0.4, text.length * 1.2)}">${text}</text>`
     );
   });
+  return [
+    ...levels.map(({ y }) => across("", y)),
+    baseY === null ? "" : across(' class="base"', baseY),
+    ...labels,
+  ].join("");
+}
+
+/** All but the labels of the levels. @param {Layout} drawn */
+export function plotSvg(drawn) {
+  const { topPx, bottomPx, heightPx, points } = drawn;
   const breaks = drawn.breaks.map(({ text, x, y }) => {
     const words =
       `<text class="break" x="${percent(x)}" dx="${x > 50 ? -6 : 6}" y="${y + 14}" ` +
@@ -54,17 +70,24 @@ export function plotSvg({ topPx, bottomPx, heightPx, points, ...drawn }) {
     return circle('class="extreme" r="3"', x, y) + (isOnPlot ? words : "");
   });
   return [
-    ...drawn.levels.map(({ y }) => across("", y)),
-    drawn.baseY === null ? "" : across(' class="base"', drawn.baseY),
-    ...dates,
-    `<svg width="100%" height="${heightPx}" viewBox="0 0 ${CURVE_WIDTH} ${heightPx}" ` +
-      `preserveAspectRatio="none">${curves({ points, ...drawn })}</svg>`,
+    axesSvg(drawn),
+    stretched(heightPx, curves(drawn)),
     ...circles,
     ...breaks,
     ...extremes,
     circle('class="end" r="3"', drawn.end.x, drawn.end.y),
   ].join("");
 }
+
+/**
+ * Paths whose `x` end at 1,000, as wide as the plot.
+ *
+ * @param {number} heightPx
+ * @param {string} paths
+ */
+export const stretched = (heightPx, paths) =>
+  `<svg width="100%" height="${heightPx}" viewBox="0 0 ${CURVE_WIDTH} ${heightPx}" ` +
+  `preserveAspectRatio="none">${paths}</svg>`;
 
 /**
  * The band between lowest and highest prices, the line, and the line of what is carried.
@@ -183,9 +206,9 @@ const DOT = "M9 6a3 3 0 1 0 6 0a3 3 0 1 0 -6 0";
 const anchorAt = (x, left, right) => (x > 100 - right ? "end" : x <= left ? "start" : "middle");
 
 /** @param {string} kind @param {number} x @param {number} y */
-const circle = (kind, x, y) => `<circle ${kind} cx="${percent(x)}" cy="${short(y)}"/>`;
+export const circle = (kind, x, y) => `<circle ${kind} cx="${percent(x)}" cy="${short(y)}"/>`;
 
 /** @param {number} x */
 export const percent = (x) => `${Number(x.toFixed(3))}%`;
 /** @param {number} y */
-const short = (y) => String(Number(y.toFixed(1)));
+export const short = (y) => String(Number(y.toFixed(1)));
