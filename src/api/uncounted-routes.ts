@@ -183,6 +183,11 @@ export const PAGES = {
     description: "What memory and semiconductors cost together, now and a year ago.",
     hasFigures: true,
   },
+  compare: {
+    path: "/compare",
+    description: "Up to four contracts or indices in one chart, rebased to 100 or in US dollars.",
+    hasFigures: true,
+  },
   plans: {
     path: "/plans",
     link: "Plans",

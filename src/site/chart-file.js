@@ -11,7 +11,7 @@ const TITLE = { kind: "title", stepPx: 28, letterPx: 11.5 };
 const NOTE = { kind: "note", stepPx: 17, letterPx: 6.5 };
 const MOST_LINES = 4;
 
-/** Light colours of style.css, and the marks as in chart.css: a file is printed or put into a document. */
+/** Light colours of style.css, and the marks as in chart.css and compare.css: a file is printed or put into a document. */
 const STYLE = `
 text { font: 13px Inter, system-ui, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", sans-serif; fill: #595e66; font-variant-numeric: tabular-nums; }
 .title { font-size: 20px; font-weight: 600; fill: #16191d; }
@@ -27,6 +27,15 @@ text.break { fill: #7c4a00; }
 .dot, circle.end, circle.extreme { fill: #0b4f8a; }
 text.extreme, text.break { paint-order: stroke; stroke: #ffffff; stroke-width: 4px; }
 text.end { font-weight: 600; fill: #16191d; }
+.line { fill: none; stroke-width: 2; stroke-linejoin: round; stroke-linecap: round; }
+.line-0 { stroke: #0b4f8a; }
+.line-1 { stroke: #a1440b; stroke-dasharray: 8 4; }
+.line-2 { stroke: #0a6645; stroke-dasharray: 2 4; }
+.line-3 { stroke: #6f3a97; stroke-dasharray: 9 4 2 4; }
+circle.end-0, text.end-0 { fill: #0b4f8a; }
+circle.end-1, text.end-1 { fill: #a1440b; }
+circle.end-2, text.end-2 { fill: #0a6645; }
+circle.end-3, text.end-3 { fill: #6f3a97; }
 .corrected { fill: #ffffff; stroke: #0b4f8a; stroke-width: 2; }
 `;
 

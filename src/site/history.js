@@ -25,7 +25,7 @@ export function rangesWithin(points, to, depthDays) {
 }
 
 /** A close of so many days ago counts for a day without one: a weekend. */
-const NEAR_DAYS = 3;
+export const NEAR_DAYS = 3;
 
 /**
  * The first day of a range that ends with a day: so many days before, or the same day of an earlier month (29

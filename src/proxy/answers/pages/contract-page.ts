@@ -77,13 +77,13 @@ function leastPrice(terms: PlanTerms): string {
 }
 
 /** How far back the tiers go, the fullest first, with their prices. */
-function historyOffer(terms: PlanTerms): string {
+export function historyOffer(terms: PlanTerms, root: string): string {
   const offers = KEY_TIER_NAMES.toReversed().map((name, at) => {
     const price = priceHtml(terms[name]?.usd_per_month, "month");
     const depth = at === 0 ? `${fullestHistory()} of daily closes` : historyText(TIERS[name]);
     return `${depth} with ${TIERS[name].title}${price === null ? "" : ` (${price})`}`;
   });
-  return `${offers.join(", ")}. <a href="${ROOT}plans">Compare plans</a>`;
+  return `${offers.join(", ")}. <a href="${root}plans">Compare plans</a>`;
 }
 
 /** All of the segment; those without a level in the free tier have none here. */
@@ -114,7 +114,7 @@ function page(
       url: escaped(url),
       programs: filled(siteFile("request-json.html"), { url: escaped(url) }),
       others: othersHtml(segmentRows(segment, around), id, segment, Infinity),
-      offer: historyOffer(terms),
+      offer: historyOffer(terms, ROOT),
       ...parts,
     }),
     isIndexed: parts.details !== "",

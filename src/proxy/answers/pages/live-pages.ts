@@ -18,6 +18,7 @@ import { cacheControl, overdueSessions } from "../../serve/freshness.ts";
 import type { LoadedSnapshot } from "../../serve/load.ts";
 import { idIn } from "../../../api/routes.ts";
 import { PAGES } from "../../../api/uncounted-routes.ts";
+import { comparePage } from "./compare-page.ts";
 import { contractPage, lockedPage, type Surroundings } from "./contract-page.ts";
 import { sitemap } from "./crawlers.ts";
 import {
@@ -55,6 +56,7 @@ export function livePages(options: LivePagesOptions) {
     const { head } = snapshot.stamp;
     return marketPage({ board, catalog, head, terms: plans, isSigned, origin });
   });
+  makers.set(PAGES.compare.path, async () => comparePage(plans));
   makers.set(PAGES.plans.path, async (snapshot) => plansPage(plans, snapshot?.tiers));
   makers.set(PAGES.sitemap.path, async (snapshot) => sitemap(origin, snapshot));
   makers.set(PAGES.indices.path, async (snapshot) => indicesPage(await catalogOf(snapshot)));

@@ -1,0 +1,374 @@
+/**
+ * The page of comparisons in the browser. What is compared stands in the address, `#ids=a,b&indices=dram`, and how
+ * in its parameters, `?range=1y&scale=usd&axis=log`. A link from elsewhere needs only the first.
+ */
+import { fromAddress, keepInAddress } from "./address.js";
+import { ask, askJson, ROOT, storedKey } from "./api.js";
+import { rangeButtons, toolsHtml } from "./chart-panel.js";
+import { FILE_PLOT } from "./chart-file.js";
+import * as comparison from "./comparison.js";
+import { changeOfLine } from "./contributions.js";
+import { addCursor } from "./cursor.js";
+import { closesById, rangesWithin, startOf } from "./history.js";
+import { scrolling, tableHtml } from "./html.js";
+import { withKey } from "./key.js";
+import { comparablePoints } from "./layout.js";
+import { keep } from "./save.js";
+import { changeHtml, counted, escaped, foreign } from "./text.js";
+
+/** @typedef {import("./layout.js").Point} Point */
+/** @typedef {import("./comparison.js").Line} Line */
+/** @typedef {import("./comparison.js").Scale} Scale */
+
+/**
+ * What can be compared. The key is `ids a` or `indices a`: a contract and an index may have the same id.
+ *
+ * @typedef {Omit<Line, "points"> & { kind: "ids" | "indices", segment: string | null }} Known
+ */
+
+const byId = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
+const add = /** @type {HTMLSelectElement} */ (byId("add"));
+const box = byId("comparison");
+const trouble = byId("trouble");
+
+const KINDS = /** @type {const} */ ({ ids: "history.csv", indices: "indices.csv" });
+/** @type {Record<Scale, string>} */
+const SCALES = { rebased: "Rebased to 100", usd: "USD", gb: "USD per GB" };
+
+/** @type {Map<string, Known>} */
+let catalog = new Map();
+/** Present ids by former ones. @type {Map<string, string>} */
+const presentIds = new Map();
+/** The closes that came so far: choosing a line again costs nothing. @type {Map<string, readonly Point[]>} */
+const histories = new Map();
+/** The last day of the axis. */
+let to = "";
+/** @type {import("./key.js").Caller} */
+let caller;
+/** Of two answers the later question counts. */
+let rounds = 0;
+/** What the address names while it is shown. */
+let shownHash = "";
+
+/** @param {Pick<Known, "kind" | "id">} line */
+const nameIn = ({ kind, id }) => `${kind} ${id}`;
+
+/** The lines that the address names, as far as there are such, and how many others it names. */
+function chosen() {
+  const parameters = new URLSearchParams(location.hash.slice(1));
+  const named = /** @type {const} */ (["ids", "indices"]).flatMap((kind) =>
+    (parameters.get(kind) ?? "")
+      .split(",")
+      .filter(Boolean)
+      .map((id) => ({ kind, id: kind === "ids" ? (presentIds.get(id) ?? id) : id })),
+  );
+  const known = [...new Set(named.map(nameIn))].flatMap((name) => catalog.get(name) ?? []);
+  const lines = known.slice(0, comparison.MOST_LINES);
+  return { lines, leftOut: named.length - lines.length };
+}
+
+/** Writes lines into the address, and shows them. @param {readonly Pick<Known, "kind" | "id">[]} lines */
+function choose(lines) {
+  const parts = Object.keys(KINDS).map((kind) => {
+    const ids = lines.filter((line) => line.kind === kind).map(({ id }) => id);
+    return ids.length === 0 ? "" : `${kind}=${ids.join(",")}`;
+  });
+  history.pushState(null, "", `#${parts.filter(Boolean).join("&")}`);
+  void show();
+}
+
+/**
+ * The address of the closes of some lines, as the API has it.
+ *
+ * @param {"ids" | "indices"} kind
+ * @param {readonly Pick<Known, "kind" | "id">[]} lines
+ */
+function pathOf(kind, lines) {
+  const ids = lines.filter((line) => line.kind === kind).map(({ id }) => id);
+  return ids.length === 0 ? null : `${KINDS[kind]}?ids=${ids.join(",")}`;
+}
+
+/** Asks for closes that did not come yet: one call for contracts, one for indices. @param {readonly Known[]} lines */
+async function load(lines) {
+  const missing = lines.filter((line) => !histories.has(nameIn(line)));
+  const problems = await Promise.all(
+    /** @type {const} */ (["ids", "indices"]).map(async (kind) => {
+      const path = pathOf(kind, missing);
+      if (path === null) return null;
+      const { response, problem } = await ask(path);
+      if (response === null) return problem;
+      const csv = await response.text().catch(() => null);
+      if (csv === null) return { status: 0, detail: "The answer broke off." };
+      const closes = closesById(csv);
+      for (const line of missing.filter((each) => each.kind === kind)) {
+        histories.set(nameIn(line), closes.get(line.id) ?? []);
+      }
+      const session = response.headers.get("x-session-utc")?.slice(0, 10) ?? "";
+      if (session > to) to = session;
+      return null;
+    }),
+  );
+  return problems.find((problem) => problem !== null) ?? null;
+}
+
+/** Shows what the address names. */
+async function show() {
+  rounds += 1;
+  const round = rounds;
+  shownHash = location.hash;
+  const { lines, leftOut } = chosen();
+  offer(lines);
+  const problem = await load(lines);
+  if (round !== rounds) return;
+  trouble.replaceChildren();
+  if (problem !== null) {
+    // What was drawn before stays.
+    tellFailure(problem, show);
+    return;
+  }
+  draw(
+    lines.map((line) => ({ ...line, points: histories.get(nameIn(line)) ?? [] })),
+    leftOut,
+  );
+}
+
+/**
+ * @param {{ status: number, detail: string }} problem
+ * @param {() => unknown} again
+ */
+function tellFailure({ status, detail }, again) {
+  const isAway = status === 0 || status >= 500;
+  const retry = document.createElement("button");
+  retry.type = "button";
+  retry.textContent = "Retry";
+  retry.addEventListener("click", again);
+  document.querySelector(".waiting")?.remove();
+  trouble.replaceChildren(...(isAway ? ["Could not load. ", retry] : [detail]));
+}
+
+/** Offers what is not compared yet. @param {readonly Known[]} lines */
+function offer(lines) {
+  const names = new Set(lines.map(nameIn));
+  const groups = Map.groupBy(catalog.values(), ({ segment }) => segment ?? "Indices");
+  add.replaceChildren(
+    new Option("Choose a contract or an index", ""),
+    ...[...groups].map(([label, all]) => {
+      const group = document.createElement("optgroup");
+      group.label = label;
+      const others = all.filter((line) => !names.has(nameIn(line)));
+      group.append(...others.map((line) => new Option(line.name, nameIn(line))));
+      return group;
+    }),
+  );
+  add.disabled = lines.length === comparison.MOST_LINES;
+}
+
+/**
+ * @param {readonly (Known & Line)[]} lines
+ * @param {number} unknown how many the address also names
+ */
+function draw(lines, unknown) {
+  const scale = /** @type {Scale} */ (
+    [fromAddress("scale")].find((name) => Object.hasOwn(SCALES, name)) ?? "rebased"
+  );
+  const isLog = fromAddress("axis") === "log";
+  const longest =
+    lines
+      .map(({ points }) => points)
+      .toSorted((a, b) => (a[0]?.date ?? "9").localeCompare(b[0]?.date ?? "9"))[0] ?? [];
+  const ranges = rangesWithin(longest, to, caller.offer.depthDays);
+  const range = [fromAddress("range"), "1y"].find((name) => ranges.includes(name)) ?? "all";
+  const from = startOf(range, to, longest);
+  const scaled = comparison.onScale(lines, scale, from);
+  const { lines: drawn, base, leftOut } = scaled;
+  const others = leftOut.map(({ name, why }) => `${name} (${why})`);
+  if (unknown > 0) others.push(`${counted(unknown, "more name")} of the address`);
+  byId("left-out").textContent = others.length === 0 ? "" : `Left out: ${others.join(", ")}.`;
+  byId("lines").innerHTML = lines.length === 0 ? "" : linesTable(lines, drawn);
+  byId("uses").textContent =
+    lines.length === 0
+      ? "Choose two lines or more. Each that you add uses 1 call."
+      : "Each line that you add uses 1 call.";
+  box.innerHTML = "";
+  if (drawn.length === 0) return;
+  const title = titleOf(drawn, scale);
+  const unit = comparison.scaleWords(scale, scaled);
+  const heightPx = matchMedia("(min-width: 720px)").matches ? 420 : 320;
+  const options = { from, to, isLog, base };
+  const shown = comparison.layoutOf(drawn, { ...options, widthPx: box.clientWidth, heightPx });
+  const scales = Object.entries(SCALES).map(
+    ([name, label]) =>
+      `<button type="button" data-scale="${name}" aria-pressed="${name === scale}">${label}</button>`,
+  );
+  const choices =
+    rangeButtons(ranges, range) +
+    `<div class="ranges" role="group" aria-label="Scale">${scales.join("")}</div>` +
+    `<button type="button" data-axis="log" aria-pressed="${isLog}">Log</button>`;
+  box.innerHTML =
+    `<p class="chart-title">${foreign(title)}</p>\n<p class="chart-unit">${foreign(unit)}</p>\n` +
+    `${toolsHtml(choices, true)}<div class="charted">${comparison.comparisonHtml(shown, title)}</div>` +
+    comparison
+      .breakWords(drawn)
+      .map((words) => `<p class="note">${foreign(words)}</p>`)
+      .join("");
+  const charted = /** @type {HTMLElement} */ (box.querySelector(".charted"));
+  addCursor(charted, shown, comparison.linesReader(shown));
+  const name = `chipboard-${to}-${caller.tier}-comparison`;
+  box.querySelector(".chart-tools")?.addEventListener("click", ({ target }) => {
+    const button = /** @type {HTMLElement} */ (target);
+    const changed = stateOf(button, isLog);
+    if (changed !== null) {
+      keepInAddress(changed.kept);
+      draw(lines, unknown);
+      /** @type {HTMLElement} */ (box.querySelector(changed.again)).focus();
+    }
+    keep(button, {
+      csv: comparison.comparisonCsv(drawn),
+      svg: () => {
+        const laid = comparison.layoutOf(drawn, { ...options, ...FILE_PLOT });
+        return comparison.comparisonFile(laid, title, unit, [
+          byId("attribution").textContent ?? "",
+        ]);
+      },
+      name,
+      picture: `${name}-${scale}-${range}`,
+      requests: /** @type {const} */ (["ids", "indices"]).flatMap((kind) => {
+        const path = pathOf(kind, lines);
+        return path === null ? [] : [new URL(`api/public/v1/${path}`, ROOT).href];
+      }),
+    });
+  });
+}
+
+/**
+ * What a button changes in the address, and the button that takes its place.
+ *
+ * @param {HTMLElement} button
+ * @param {boolean} isLog
+ */
+function stateOf({ dataset }, isLog) {
+  const { range, scale, axis } = dataset;
+  if (range !== undefined) return { kept: { range }, again: `[data-range="${range}"]` };
+  if (scale !== undefined) return { kept: { scale }, again: `[data-scale="${scale}"]` };
+  if (axis !== undefined) return { kept: { axis: isLog ? "" : "log" }, again: "[data-axis]" };
+  return null;
+}
+
+/**
+ * What is compared, in words. The table below the chart has the change of each line.
+ *
+ * @param {readonly import("./comparison.js").DrawnLine[]} drawn
+ * @param {Scale} scale
+ */
+function titleOf(drawn, scale) {
+  const names = drawn.map(({ name }) => name).join(", ");
+  return scale === "rebased" ? names : `${names}: ${scale === "gb" ? "USD per GB" : "US dollars"}`;
+}
+
+/**
+ * The lines as a table: what each is, where it began and ended in the chart, and its change.
+ *
+ * @param {readonly (Known & Line)[]} lines
+ * @param {readonly import("./comparison.js").DrawnLine[]} drawn
+ */
+function linesTable(lines, drawn) {
+  const rows = lines.map((line, place) => ({
+    line,
+    place,
+    points: comparablePoints(drawn.find((each) => each.place === place)?.points ?? []),
+  }));
+  /** @param {Point | undefined} point */
+  const figure = (point) =>
+    point === undefined
+      ? ""
+      : `${comparison.figureText(point)} <small>${escaped(point.date)}</small>`;
+  return scrolling(
+    "Lines of the chart",
+    tableHtml(
+      "",
+      [
+        {
+          label: "Line",
+          html: ({ line: { kind, id, name }, place }) =>
+            `<svg width="24" height="12" aria-hidden="true">${comparison.sampleOf(place)}</svg> ` +
+            `<a href="${kind === "ids" ? `contracts/${encodeURIComponent(id)}` : `indices#${encodeURIComponent(id)}`}">${foreign(name)}</a>`,
+        },
+        { label: "Unit", name: "unit", html: ({ line: { unit } }) => foreign(unit ?? "points") },
+        { label: "First", name: "n", html: ({ points }) => figure(points[0]) },
+        { label: "Last", name: "n", html: ({ points }) => figure(points.at(-1)) },
+        { label: "Change, %", name: "n", html: ({ points }) => changeHtml(changeOfLine(points)) },
+        {
+          label: "",
+          name: "n",
+          html: ({ line, place }) =>
+            `<button type="button" data-remove="${place}" aria-label="Remove ${escaped(line.name)}">Remove</button>`,
+        },
+      ],
+      rows,
+    ),
+  );
+}
+
+byId("lines").addEventListener("click", ({ target }) => {
+  const { remove } = /** @type {HTMLElement} */ (target).dataset;
+  if (remove === undefined) return;
+  choose(chosen().lines.filter((_, at) => at !== Number(remove)));
+  add.focus();
+});
+add.addEventListener("change", () => {
+  const line = catalog.get(add.value);
+  if (line !== undefined) choose([...chosen().lines, line]);
+});
+byId("pick").addEventListener("submit", (event) => event.preventDefault());
+addEventListener("popstate", () => {
+  const isOther = location.hash !== "" && !/^#(?:ids|indices)=/.test(location.hash);
+  // Another fragment is a place on the page, such as the one that the skip link names.
+  if (isOther) history.replaceState(null, "", shownHash || location.pathname);
+  else if (catalog.size > 0) void show();
+});
+
+// No key stays in an address.
+if (location.hash.includes("cbk_")) history.replaceState(null, "", location.pathname);
+await withKey(begin);
+// The service did not even say whose key it is.
+if (catalog.size === 0 && trouble.textContent === "" && storedKey() !== null) {
+  tellFailure({ status: 0, detail: "" }, () => location.reload());
+}
+
+/**
+ * Asks for the names, and shows what the address compares.
+ *
+ * @param {import("./key.js").Caller} known
+ * @returns {Promise<void>}
+ */
+async function begin(known) {
+  caller = known;
+  histories.clear();
+  const { body, problem } = await askJson("contracts");
+  if (problem !== null) return tellFailure(problem, () => begin(known));
+  const composite = [{ id: "composite", name: "Composite" }];
+  /** @type {Known[]} */
+  const indices = [
+    ...(caller.offer.index ? composite : []),
+    ...(caller.offer.index ? body.segments : []),
+  ].map(({ id, name }) => ({
+    kind: "indices",
+    id,
+    name: `${name} index`,
+    unit: null,
+    capacityGb: null,
+    segment: null,
+  }));
+  /** @type {Known[]} */
+  const contracts = body.contracts.map(
+    (/** @type {any} */ { id, name, unit, capacity_gb, segment, formerly }) => {
+      for (const former of formerly) presentIds.set(former, id);
+      return { kind: "ids", id, name, unit, capacityGb: capacity_gb, segment };
+    },
+  );
+  catalog = new Map([...indices, ...contracts].map((line) => [nameIn(line), line]));
+  document.querySelector(".waiting")?.remove();
+  trouble.replaceChildren();
+  byId("tool").hidden = false;
+  await show();
+}
