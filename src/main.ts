@@ -6,7 +6,7 @@ import { plainLines, plainText, printJson } from "./lib/terminal.ts";
 import { PROGRAM } from "./lib/version.ts";
 
 const HELP = `
-Options can be set in the environment: --max-move as CHIPBOARD_MAX_MOVE. Those that act once, such as
+Environment variables can set options: CHIPBOARD_MAX_MOVE sets --max-move. Options that act once, such as
 --revise, cannot: a command's help names the variable of each option that has one.
 To rehearse, set the clock: CHIPBOARD_NOW=2026-11-21T00:05:00Z.
 

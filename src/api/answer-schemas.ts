@@ -57,7 +57,7 @@ export const contracts = z.object({
         board: z.enum(BOARDS),
         segment: z.string().describe("The name of its segment."),
         segment_id: z.string().describe("The id of the segment's index, and of segments below."),
-        unit: z.string().describe("Of a level: US dollars for what."),
+        unit: z.string().describe("Unit of a level, such as USD per chip."),
         capacity_gb: z.number().positive().nullable(),
         price_type: z.enum(PRICE_TYPES).nullable(),
         cadence_days: z
@@ -66,7 +66,7 @@ export const contracts = z.object({
           .describe("How often the source prices it, in days; 0.5 is every session."),
         source: z.string().describe("Of levels that do not name their own."),
         source_url: z.url(),
-        free: z.boolean().describe("Whether callers without a key get its levels."),
+        free: z.boolean().describe("Whether callers without a key receive its levels."),
         formerly: z
           .array(z.string())
           .describe("The ids that it had before, the oldest first. Each still finds it."),
@@ -111,13 +111,13 @@ export const logEntry = z.object({
     .object(perTier(() => digest.nullable().optional()))
     .optional()
     .describe(
-      "The SHA-256 of what /api/public/v1/sums answers to each tier; null, or no member: the snapshot has no sums for the tier.",
+      "The SHA-256 of the answer of /api/public/v1/sums for each tier; null, or no member: the snapshot has no sums for the tier.",
     ),
   signature: z
     .string()
     .optional()
     .describe(
-      "The publisher's signature of the entry without this member, which is the last one: Ed25519 (RFC 8032) in Base64. The guide says over what.",
+      "The publisher's signature of the entry without this member, which is the last one: Ed25519 (RFC 8032) in Base64. The guide describes the signed bytes.",
     ),
 });
 
@@ -151,7 +151,7 @@ export const status = z.object({
         revised: z.boolean().describe("It was published more than once."),
         rolled_back: z
           .boolean()
-          .describe("It was published, and a rollback to an older session took it back."),
+          .describe("It was published, and withdrawn by a rollback to an older session."),
         snapshot: snapshotName("The snapshot that stands for it"),
       }),
     )

@@ -50,7 +50,7 @@ const AMOUNT_SCHEMA = { type: "number", format: "double", exclusiveMinimum: 0 } 
 /** The ids in paths. */
 export const CONTRACT_ID: Parameter = {
   name: "id",
-  description: "The contract's id. One that it had before is redirected to the present one.",
+  description: "The contract's id. A former id redirects to the present one.",
   schema: CONTRACT_ID_SCHEMA,
   example: "ddr5-16gb",
 };
@@ -102,14 +102,14 @@ export const BASKET: readonly Parameter[] = [
   {
     name: "weights",
     description:
-      "A weight above 0 for each of ids, in their order; up to 9 digits before and after the point. Without it all weigh the same.",
+      "A weight above 0 for each of ids, in their order; up to 9 digits before and after the point. Without weights all are equal.",
     schema: listOf(AMOUNT_SCHEMA, MAX_ITEMS),
     example: [60, 40],
   },
   {
     name: "quantities",
     description:
-      "Instead of weights, how much is bought of each of ids, in the contract's unit; same form. The answer also says what that costs.",
+      "Instead of weights, the quantity of each of ids, in the contract's unit; same form. The answer also has the costs.",
     schema: listOf(AMOUNT_SCHEMA, MAX_ITEMS),
     example: [64, 2],
   },
@@ -161,13 +161,13 @@ export const INDICES: readonly Parameter[] = [
 export const PERIOD: readonly Parameter[] = [
   {
     name: "from",
-    description: "Only dates from this one on, such as 2026-11-01.",
+    description: "Only dates from this date on, such as 2026-11-01.",
     schema: { type: "string", format: "date" },
     example: "2026-11-01",
   },
   {
     name: "to",
-    description: "Only dates up to this one, included.",
+    description: "Only dates up to and including this date.",
     schema: { type: "string", format: "date" },
     example: "2026-11-21",
   },

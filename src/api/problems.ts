@@ -33,16 +33,17 @@ export const PROBLEMS = {
   key_in_query: {
     status: 400,
     title: "Key in the address",
-    meaning: "The query holds what looks like an API key. Addresses end up in logs and histories.",
+    meaning:
+      "The query seems to contain an API key. Addresses end up in logs and browser histories.",
     remedy: "Send the key as Authorization: Bearer KEY or x-api-key: KEY, and rotate this one.",
   },
   invalid_key: {
     status: 401,
     title: "Invalid key",
     meaning:
-      "The key sent is unknown, empty, revoked or rotated out, Authorization was sent twice, or the key was sent in a field or a cookie that is not read; detail names it.",
+      "The key sent is unknown, empty, revoked or rotated out, Authorization was sent twice, or the key was sent in an unsupported header or cookie; detail names it.",
     remedy:
-      "Send a valid key as Authorization: Bearer KEY or x-api-key: KEY, or none at all for the free slice.",
+      "Send a valid key as Authorization: Bearer KEY or x-api-key: KEY, or no key for the free slice.",
   },
   key_suspended: {
     status: 403,
@@ -65,15 +66,15 @@ export const PROBLEMS = {
   key_required: {
     status: 401,
     title: "Key required",
-    meaning: "This is not part of the free slice.",
+    meaning: "The free slice does not include this answer.",
     remedy: "Send an API key as Authorization: Bearer KEY or x-api-key: KEY.",
   },
   tier_required: {
     status: 403,
     title: "Higher tier required",
     meaning:
-      "The key's tier does not include this, or its history does not go back so far; required_tier names the tier that has it.",
-    remedy: "Move the account to that tier, or ask for dates from history_from on.",
+      "The key's tier does not include this answer, or its history begins later; required_tier names the tier that has it.",
+    remedy: "Move the account to that tier, or ask for dates from history_from onwards.",
   },
   no_session: {
     status: 503,
@@ -84,7 +85,7 @@ export const PROBLEMS = {
   bad_request: {
     status: 400,
     title: "Bad request",
-    meaning: "The request is not HTTP as this service reads it, or carries a body.",
+    meaning: "The request is not well-formed HTTP/1.1, or has a body.",
     remedy: "Send a plain GET or HEAD request without a body.",
   },
   unknown_parameter: {
@@ -103,13 +104,13 @@ export const PROBLEMS = {
     status: 404,
     title: "Not published",
     meaning:
-      "The log has no such publication or session, nothing was published by that instant, or it is older than any tier may see.",
+      "The log has no such publication or session, nothing was published by that instant, or the publication is beyond the history of every tier.",
     remedy: "Take numbers, instants and sessions from /api/public/v1/publications.",
   },
   pruned: {
     status: 410,
     title: "Pruned",
-    meaning: "The operator removed this old snapshot. It does not come back.",
+    meaning: "The operator removed this old snapshot for good.",
     remedy: "Ask for another publication.",
   },
   busy: {
@@ -130,13 +131,13 @@ export const PROBLEMS = {
     status: 404,
     title: "Unknown contract",
     meaning:
-      "No contract has this id, or had it formerly; in a basket, none on the board. In a parameter the status is 400.",
+      "No contract has or had this id. In a basket: no contract on the board has it. In a parameter the status is 400.",
     remedy: "Take ids from /api/public/v1/contracts.",
   },
   no_base_level: {
     status: 400,
     title: "No base level",
-    meaning: "A contract asked for has no level a year ago that today's compares with.",
+    meaning: "A requested contract has no comparable level a year ago.",
     remedy: "Leave out the contracts that errors names.",
   },
   not_on_board: {
@@ -145,7 +146,7 @@ export const PROBLEMS = {
     meaning:
       "The contract is in the catalog and on no board. as_of is the date of its last level; null: it has none so far. A delisted one has delisted_on. In a parameter the status is 400.",
     remedy:
-      "Ask again in a later session. Of a delisted contract, ask /prices/{id} and the files of histories.",
+      "Ask again in a later session. For a delisted contract, use /prices/{id} and the history files.",
   },
   unknown_index: {
     status: 404,
@@ -178,7 +179,7 @@ export const PROBLEMS = {
     status: 408,
     title: "Request too slow",
     meaning: "The request did not arrive in time.",
-    remedy: "Send the whole request at once.",
+    remedy: "Send the whole request without pauses.",
   },
   headers_too_large: {
     status: 431,

@@ -293,7 +293,7 @@ export const SUMS_ROUTE: DataRoute = {
     {
       ...parameter.PUBLICATION,
       description:
-        "The sums of publication N, to the depth of the tier's history. Without a key only of the one served.",
+        "The sums of publication N, to the depth of the tier's history. Without a key only of the served publication.",
     },
   ],
   planRow: "sums",

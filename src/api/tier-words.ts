@@ -101,12 +101,12 @@ const LINES: Readonly<Record<LineName, Line>> = {
   },
   superseded: {
     group: "History and files",
-    label: "Since when each level has stood, and what stood before",
+    label: "The time since which each level is known, and its earlier values",
     text: ({ superseded }) => yes(superseded),
   },
   vintages: {
     group: "History and files",
-    label: "All of this as it was published then",
+    label: "Point-in-time data (vintages)",
     text: historyText,
   },
   corrections: {

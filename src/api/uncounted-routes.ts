@@ -54,7 +54,7 @@ export const UNCOUNTED_ROUTES = {
       },
       {
         name: "limit",
-        description: "How many publications at most.",
+        description: "The largest number of publications.",
         schema: {
           type: "integer",
           format: "int32",
@@ -229,7 +229,7 @@ export const PAGES = {
     link: "API",
     description: "Every endpoint of the HTTP API: parameters, fields, examples, errors.",
   },
-  changelog: { path: "/changelog", description: "What changed in each version of the API." },
+  changelog: { path: "/changelog", description: "Changes in each version of the API." },
   /** What programs that collect pages ask for. */
   robots: { path: "/robots.txt" },
   sitemap: { path: "/sitemap.xml" },

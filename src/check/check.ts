@@ -103,7 +103,7 @@ async function prove(
   } else if (remember !== null) {
     steps.push(unproven("memory", `${remember} remembers the log from now on`));
   } else {
-    steps.push(unproven("memory", "No earlier check is remembered without --remember"));
+    steps.push(unproven("memory", "Earlier checks are not compared without --remember"));
   }
   if (remember !== null) await writeRemembered(remember, seen);
 }

@@ -71,7 +71,7 @@ export async function fileSteps(service: Service, target: Target, answer: Named)
   const { number, roots } = answer.publication;
   if (target.file === null) {
     const why =
-      "a basket is computed, and a selection is made, when it is asked for; neither is a file";
+      "the service computes baskets and selections for each request, so they are no published files";
     return [unproven("sums", `The answer is not provable: ${why}`)];
   }
   if (Object.values(roots).every((root) => root === null)) {

@@ -32,7 +32,7 @@ export function readTarget(text: string): Target {
   }
   const query = parseQuery(url.search.slice(1));
   if (url.username !== "" || url.password !== "" || holdsKey(query)) {
-    throw new InputError("The address holds what looks like a key: give it with --key");
+    throw new InputError("The address seems to contain a key: give it with --key");
   }
   const at = url.pathname.indexOf(`${API}/`);
   const prefix = at === -1 ? url.pathname.replace(/\/+$/, "") : url.pathname.slice(0, at);

@@ -239,7 +239,7 @@ const nameArgument = (): Argument =>
   new Argument("<name>", "1 to 63 characters: a-z, 0-9, '.', '_' and '-'");
 
 const tierOption = (): Option =>
-  onceOption("--tier <tier>", "what the account's keys may do").choices(KEY_TIER_NAMES);
+  onceOption("--tier <tier>", "tier of the account").choices(KEY_TIER_NAMES);
 
 const noteOption = (): Option =>
   setting("--note <text>", 'your own words on the account; "" removes them', noteText);
@@ -247,6 +247,6 @@ const noteOption = (): Option =>
 const trialDaysOption = (): Option =>
   setting(
     "--trial-days <days>",
-    "start a trial now that lapses after this many times 24 hours",
+    "start a trial now that ends after this many days of 24 hours",
     wholeNumber("expected whole days from 1 to 3650", 1, 3_650),
   );

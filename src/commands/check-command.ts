@@ -37,7 +37,7 @@ export const checkCommand = (): Command =>
   new Command("check")
     .argument("<url>", "the address of a service, or of an answer with data")
     .addOption(
-      setting("--key <key>", "the API key to ask with; sent over https or to this machine only"),
+      setting("--key <key>", "API key for requests; sent over https or to this machine only"),
     )
     .addOption(verifyKeyOption("require that one of these public keys has signed the log"))
     .addOption(rememberOption())

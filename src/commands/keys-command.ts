@@ -39,8 +39,14 @@ export function keysCommand(): Command {
           "create a key for each account of a file, all or none: a name per line, or CSV with a column name",
         ),
       )
-      .addOption(setting("--label <text>", "what the key is for", label))
-      .addOption(setting("--expires <date>", "its last day, which ends at 24:00 UTC", dayEnd))
+      .addOption(setting("--label <text>", "purpose of the key", label))
+      .addOption(
+        setting(
+          "--expires <date>",
+          "last day on which the key is valid, up to 24:00 UTC (default: no end)",
+          dayEnd,
+        ),
+      )
       .addOption(csvOption())
       .addOption(byOption()),
     "\n--csv prints the columns account, key_id and key. Write it into a file that only you can read.\n",
@@ -52,7 +58,7 @@ export function keysCommand(): Command {
       .command("ls")
       .description("list the keys of one account or of all accounts")
       .argument("[account]", "one account; default: all"),
-    "\nA key is active, suspended, rotating (it is replaced, and valid until the time shown),\nrotated_out, expired or revoked. The last use is the day UTC of a request that got in.\nIf the clock of a proxy was ahead, the day stays too late until the month ends.\n",
+    "\nA key is active, suspended, rotating (replaced, and valid until the time shown),\nrotated_out, expired or revoked. The last use is the UTC day of the last accepted request.\nIf the clock of a proxy was ahead, the day stays too late until the month ends.\n",
     "keys ls acme",
     "keys ls --json",
   ).action(list);
@@ -91,7 +97,7 @@ export function keysCommand(): Command {
       .addOption(
         setting(
           "--overlap <duration>",
-          "how long the old key stays valid: 30m, 24h, 7d, or 0",
+          "keep the old key valid for this long: 30m, 24h, 7d, or 0",
           durationMs("h", 0, 365 * DAY_MS),
         ).default(DAY_MS, "24h"),
       )

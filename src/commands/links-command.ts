@@ -13,7 +13,7 @@ import {
 } from "./state-options.ts";
 
 const CREATE_HELP = `
-PATH is what the link reads: a path of the API that ends with .csv or .xlsx, such as /export.csv, with its
+PATH is a path of the API that ends with .csv or .xlsx, such as /export.csv, with its
 parameters. Anybody with the link reads that file as the account would, and nothing else. The calls count for
 the account. Put the address of the service before the link.
 `;
@@ -29,7 +29,7 @@ export function linksCommand(): Command {
       .description("create a link and print it; it cannot be shown again")
       .argument("<account>", "the account whose data the link reads")
       .argument("<path>", "the file, with its parameters")
-      .addOption(setting("--label <text>", "what the link is for", label))
+      .addOption(setting("--label <text>", "purpose of the link", label))
       .addOption(byOption()),
     CREATE_HELP,
     "links create acme /export.xlsx --label desk",

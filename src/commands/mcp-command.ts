@@ -32,7 +32,7 @@ export function mcpCommand(): Command {
     .addOption(
       setting(
         "--key <key>",
-        "the API key to ask with, on standard input and output; sent over https or to this machine only",
+        "API key for requests, on standard input and output; sent over https or to this machine only",
       ),
     )
     .addOption(setting("--http <port>", "serve over HTTP at this port; 0: any free port", port))

@@ -31,7 +31,7 @@ of JSON) at most ${MAX_ROW_CHARACTERS} characters. An address must answer with 2
 body ends (content-length or chunked coding), and can redirect only within its own origin. Requests go through
 the proxy that HTTP_PROXY or HTTPS_PROXY names, unless NO_PROXY names the host.
 
-A gate refuses what may be wrong (exit code 3), and says which --accept lets exactly that through.
+A gate refuses suspicious data (exit code 3), and names the --accept that accepts exactly these findings.
 --accept of a gate that refuses nothing is an error (2).`;
 
 export function publishCommand(): Command {
@@ -119,12 +119,12 @@ async function runOf(options: PublishOptions, command: Command): Promise<Run> {
   ];
   const standardInputs = words.filter((word) => word === "-").length;
   if (standardInputs > 1) {
-    throw new InputError("Standard input (-) is named twice, but can be read only once");
+    throw new InputError(
+      "Standard input (-) is given twice; give it once, and files or addresses for the other inputs",
+    );
   }
   if (standardInputs > 0 && options.wait !== undefined) {
-    throw new InputError(
-      "--wait reads the input again, but standard input (-) can be read only once: give a file or an address",
-    );
+    throw new InputError("--wait cannot read standard input (-) again: give a file or an address");
   }
   const headers = feedHeadersFrom(options);
   const source = (location: string) => sourceOf(location, headers);

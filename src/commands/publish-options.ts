@@ -68,24 +68,24 @@ export const publishOptions = (): Readonly<Record<string, Option[]>> => ({
     setting("--closes <sources...>", "daily history"),
     setting(
       "--map <file>",
-      "read all quotes and closes, which must be CSV, as this JSON file says: delimiter, encoding, decimal, thousands, dates, columns, constants, ids, wide",
+      "convert CSV of quotes and closes by this JSON file: delimiter, encoding, decimal, thousands, dates, columns, constants, ids, wide",
     ),
     setting(
       "--feed-header <headers...>",
-      "send this header ('Name: value') to http(s) addresses; messages never show it. Other users of the machine can see command lines: better set the variable, with one header per line",
+      "send this header ('Name: value') to http(s) addresses; messages never show it. Other users of the machine can see command lines, so set the variable instead, with one header per line",
     ),
     setting(
       "--wait <duration>",
-      "while an input cannot be fetched, only coverage is refused, or no level has moved and rows have no session_utc, read again every 30 seconds, for this long (such as 25m)",
+      "retry every 30 seconds for this long (such as 25m) if a feed is unreachable, incomplete, or still shows the levels of the previous session (default: no retry)",
       durationMs("m", 1_000, DAY_MS),
     ),
     setting(
       "--hold <ids...>",
-      "leave out all rows of these contracts (ID,ID): they keep their level",
+      "leave out all rows of these contracts (ID,ID); their last level is carried",
     ),
     setting(
       "--hold-invalid",
-      "leave out rows that cannot be read, as --hold does, and rows for later sessions",
+      "leave out invalid rows, and rows for later sessions; the last level of their contracts is carried",
     ),
     setting("--ignore-unknown", "leave out rows of ids outside the catalog"),
     setting("--round", "round levels with more than 6 decimals, half away from zero"),
@@ -103,22 +103,22 @@ export const publishOptions = (): Readonly<Record<string, Option[]>> => ({
     ),
     onceOption(
       "--revise <reason>",
-      "change published levels, for this reason, which is public: it is published with the session",
+      "change published levels; the reason is published with the session",
       publicLine,
     ),
     onceOption(
       "--rerender <reason>",
-      "without any input: publish the head's session anew, as this version of the program renders it or with another --attribution, for this reason, which is public: it is published with the session",
+      "render the head's session again with this version of the program, or with another --attribution; takes no input; the reason is published with the session",
       publicLine,
     ),
     onceOption(
       "--restate-series <reason>",
-      "calculate all closes of index series again from their base dates, for this reason, which is public: it is published with the session. Without an input on the command line, this publishes the head's session anew",
+      "calculate all closes of index series again from their base dates; the reason is published with the session. Without an input on the command line, publishes the head's session again",
       publicLine,
     ).conflicts(["revise", "rerender"]),
     setting(
       "--by <name>",
-      "who publishes: kept with the inputs and in each judgement, never public",
+      "name of the person who publishes; stored with the inputs and in each judgement, never published",
       lineUpTo(100),
     ),
     setting(
@@ -126,50 +126,50 @@ export const publishOptions = (): Readonly<Record<string, Option[]>> => ({
       "why the findings were accepted; stored with --by, never published",
       lineUpTo(500),
     ),
-    setting("--dry-run", "do everything except write"),
+    setting("--dry-run", "do everything except writing"),
     setting("--summary <file>", "also write the result, or the refusal, to this file, as Markdown"),
     jsonOption(),
   ],
   "Gates:": [
     onceOption(
       "--accept <gates...>",
-      `let through what a gate refuses: GATE, or GATE:ID,ID for these contracts only (${GATE_NAMES.join(", ")})`,
+      `accept the findings of a gate: GATE, or GATE:ID,ID for these contracts only (${GATE_NAMES.join(", ")})`,
     ),
     setting(
       "--max-move <percent>",
-      "moves: refuse larger ones from one level to the next, if the catalog has no max_move_pct for the contract",
+      "moves: refuse larger moves from one level to the next, unless the catalog's max_move_pct sets a limit for the contract",
       percent(MAX_MOVE_PCT),
     ).default(USUAL_LIMITS.maxMoveMicros, "50"),
-    setting("--accept-moves", "moves: accept all, if there are any"),
+    setting("--accept-moves", "moves: accept every move above --max-move"),
     setting(
       "--min-coverage <percent>",
-      "sparse: refuse if fewer contracts have a level for the session",
+      "sparse: refuse if a smaller part of the contracts has a level for the session",
       percent(100),
     ).default(USUAL_LIMITS.minCoverageMicros, "80"),
-    setting("--allow-sparse", "sparse: accept fewer levels, if they are fewer"),
+    setting("--allow-sparse", "sparse: publish even if coverage is below --min-coverage"),
     setting(
       "--max-unchanged <sessions>",
-      "unchanged: refuse levels that have not moved for more sessions",
+      "unchanged: refuse if no level has moved for more sessions",
       wholeNumber("expected a whole number of sessions, 0 to 99999", 0, 99_999),
     ).default(USUAL_LIMITS.maxUnchangedSessions),
     setting(
       "--notice-still <sessions>",
-      "name contracts whose given level has not moved for this many sessions, if their cadence is under a day; this refuses nothing",
+      "name contracts with a cadence under a day whose given level has not moved for this many sessions; refuses nothing",
       wholeNumber("expected a whole number of sessions, 1 to 99999", 1, 99_999),
     ).default(USUAL_STILL_SESSIONS),
     setting(
       "--closed <days>",
-      "weekdays on which sources do not price (Sat,Sun): on these, sparse and unchanged refuse nothing, and a feed without rows publishes carried levels",
+      "weekdays on which sources do not price (Sat,Sun); on these days sparse and unchanged refuse nothing, and a feed without rows publishes carried levels",
       weekdays,
     ),
     setting(
       "--holidays <file>",
-      "the same for the dates of this file, one on each line, such as 2026-12-25",
+      "file of closed dates, one on each line, such as 2026-12-25; same effect as --closed",
     ),
     maxGapOption(),
     setting(
       "--max-carry-days <days>",
-      "how long a contract keeps its level without a new one",
+      "carry a contract's last level for at most this many days",
       wholeNumber(
         `expected a whole number of days, at most ${MAX_CARRY_DAYS} days`,
         0,
@@ -179,7 +179,7 @@ export const publishOptions = (): Readonly<Record<string, Option[]>> => ({
   ],
   "Signing:": [
     signKeyOption(),
-    verifyKeyOption("build only on a log that one of these public keys has signed"),
+    verifyKeyOption("continue only a log that one of these public keys has signed"),
   ],
   "Store:": storeOptions(),
 });

@@ -62,7 +62,7 @@ export async function logKeysFrom(options: LogKeyOptions): Promise<LogKeys> {
   const verifyKeys = await verifyKeysFrom(options);
   if (signingKey === null && verifyKeys !== null) {
     throw new InputError(
-      "--verify-key without --sign-key: this would append what nobody signed; give both, or neither",
+      "--verify-key without --sign-key would append an unsigned entry; give both, or neither",
     );
   }
   const own = signingKey?.verifyKey.fingerprint;

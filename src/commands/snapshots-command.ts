@@ -119,9 +119,12 @@ function verifyCommand(): Command {
 }
 
 function repairCommand(): Command {
-  return desk("repair", "put back damaged and missing files; exit with 6 if some cannot be had")
+  return desk(
+    "repair",
+    "restore damaged and missing files from another store; exit with 6 if some cannot be restored",
+  )
     .argument("[snapshot]", "the snapshot", "head")
-    .addOption(setting("--from <store>", "the store to take them from").makeOptionMandatory())
+    .addOption(setting("--from <store>", "store to restore from").makeOptionMandatory())
     .addOption(setting("--all", "repair every snapshot that the log names"))
     .addHelpText("after", references("snapshots repair --from /mnt/backup/snapshots --all"))
     .action(async (reference: string, options: SnapshotOptions & { from: string; all?: true }) => {
@@ -154,12 +157,12 @@ function rollbackCommand(): Command {
     .addOption(
       setting(
         "--reason <text>",
-        "the reason, which is public: it is published with the rollback",
+        "reason of the rollback; published with it",
         publicLine,
       ).makeOptionMandatory(),
     )
     .addOption(signKeyOption())
-    .addOption(verifyKeyOption("go on only from a log that one of these public keys has signed"))
+    .addOption(verifyKeyOption("continue only a log that one of these public keys has signed"))
     .addHelpText(
       "after",
       references(
@@ -178,7 +181,7 @@ function rollbackCommand(): Command {
 }
 
 const PRUNE_HELP = `
-Prune no copy of another store: it takes no more copies then. Prune the other one, and copy it with
+Do not prune a copy of another store: a pruned copy takes no more copies. Prune the other store, and copy it with
 --mirror. A copy of the store that CHIPBOARD_STORE names is refused.
 `;
 
@@ -194,9 +197,9 @@ function pruneCommand(): Command {
         count,
       ).makeOptionMandatory(),
     )
-    .addOption(setting("--dry-run", "list what prune would remove; remove nothing"))
+    .addOption(setting("--dry-run", "list the objects that prune would remove; remove nothing"))
     .addOption(signKeyOption())
-    .addOption(verifyKeyOption("go on only from a log that one of these public keys has signed"))
+    .addOption(verifyKeyOption("continue only a log that one of these public keys has signed"))
     .addHelpText("after", PRUNE_HELP + examples("snapshots prune --keep-days 90 --dry-run"))
     .action(async (options: PruneOptions) => {
       const { prune } = await import("../desk/prune.ts");
@@ -229,10 +232,12 @@ of FROM took.
 
 function copyCommand(): Command {
   return withOptions(new Command("copy"), s3Options())
-    .description("copy a whole store: what the log names, then the log")
+    .description("copy a whole store: the objects that the log names, then the log")
     .argument("<from>", "the store to copy: a folder or s3://bucket/prefix")
     .argument("<to>", "the store to copy into, which is empty or an earlier copy")
-    .addOption(onceOption("--mirror", "also remove from the target what prunes of the source took"))
+    .addOption(
+      onceOption("--mirror", "also remove objects from the target that prunes of the source took"),
+    )
     .addOption(setting("--dry-run", "read and check everything; write nothing"))
     .addOption(jsonOption())
     .addHelpText(

@@ -76,7 +76,7 @@ export function stateCommand(): Command {
   withStateHelp(
     state
       .command("forget-log")
-      .description("forget which entry of the log proxies with --verify-key have served last"),
+      .description("forget the entry of the log that proxies with --verify-key served last"),
     FORGET_LOG_HELP,
     "state forget-log",
     "state forget-log --json",

@@ -17,7 +17,7 @@ export interface StateOptions extends JsonOption {
 export const byOption = (): Option =>
   setting(
     "--by <name>",
-    "who makes the change, for accounts log (default: the system's user)",
+    "name of the person who makes the change, for accounts log (default: the system's user)",
     lineUpTo(100),
   );
 

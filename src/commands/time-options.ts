@@ -18,7 +18,7 @@ export interface TimeOptions {
 export const timeOptions = (): Option[] => [
   onceOption(
     "--accept <gates...>",
-    `let through what a gate on the time refuses (${Object.keys(TIME_GATES).join(", ")})`,
+    `accept the findings of a gate on the time (${Object.keys(TIME_GATES).join(", ")})`,
   ),
   maxGapOption(),
 ];
@@ -26,7 +26,7 @@ export const timeOptions = (): Option[] => [
 export const maxGapOption = (): Option =>
   setting(
     "--max-gap <sessions>",
-    "gap: refuse a session that is more sessions after the head, and a clock that is more sessions away from the newest entry of the log",
+    "gap: refuse a session more than this many sessions after the head, and a clock more than this many sessions away from the newest entry of the log",
     wholeNumber("expected a whole number of sessions, 1 to 99999", 1, 99_999),
   ).default(USUAL_TIME_GATES.maxGapSessions);
 

@@ -22,9 +22,11 @@ export function usageCommand(): Command {
           "a line per key, per month, or per day UTC of the last 62 days",
         ).choices(["key", "month", "day"]),
       )
-      .addOption(setting("--month <month>", "another month than this one, such as 2026-11"))
+      .addOption(
+        setting("--month <month>", "month to show, such as 2026-11 (default: the present month)"),
+      )
       .addOption(csvOption()),
-    "\nThe state keeps a month's counts of accounts and keys for 400 days after its end, and a day's for 62.\n--per, --month and --csv also tell removed accounts. A tier is the present one, or the last. A month or\nday without calls has no line, except the last.\n",
+    "\nThe state keeps a month's counts of accounts and keys for 400 days after its end, and a day's for 62.\n--per, --month and --csv also show removed accounts. A tier is the present one, or the last. A month or\nday without calls has no line, except the last.\n",
     "usage",
     "usage acme --per key",
     "usage --per month",

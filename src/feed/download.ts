@@ -111,7 +111,7 @@ function bodyOf(response: IncomingMessage): Readable {
   };
   if (!endIsTold) {
     throw refused(
-      "the answer has neither a content-length nor chunked coding, so nobody can tell whether it is whole",
+      "the answer has neither a content-length nor chunked coding, so a truncated body could not be detected",
     );
   }
   const coding = headers["content-encoding"]?.trim().toLowerCase() ?? "identity";

@@ -50,11 +50,11 @@ const GATES = {
   },
   delisting: {
     find: missingContracts,
-    ifRight: "If these contracts are to go without a trace",
+    ifRight: "If these contracts should leave without a trace",
     instead:
       "If the catalog is cut short, give the whole one. If a contract has another id, name the former one in formerly. To delist one, keep its row and fill in delisted_on.",
   },
-  free: { find: changedFreeSlice, ifRight: "If callers without a key are to see this" },
+  free: { find: changedFreeSlice, ifRight: "If callers without a key should see this" },
   gap: { find: tooFarAhead, isWhole: true, ifRight: TIME_GATES.gap },
   clock: {
     find: ({ time }) => time.filter(({ gate }) => gate === "clock"),

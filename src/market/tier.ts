@@ -87,7 +87,7 @@ export const TIERS: { readonly [T in TierName]: Tier & { readonly name: T } } = 
   free: {
     name: "free",
     title: "No key",
-    purpose: "To look at the market and try the API.",
+    purpose: "A first look at the market and the API.",
     delaySessions: 1,
     coverage: "free-slice",
     history: null,
@@ -121,7 +121,7 @@ export const TIERS: { readonly [T in TierName]: Tier & { readonly name: T } } = 
   pro: {
     name: "pro",
     title: "Pro",
-    purpose: "To work with each session as soon as it is published.",
+    purpose: "Each session as soon as it is published.",
     delaySessions: 0,
     coverage: "all",
     history: { years: 5 },

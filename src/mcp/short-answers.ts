@@ -52,7 +52,7 @@ export const prices = z.looseObject({
   delayed_sessions: z.number().describe("How many sessions the levels are behind"),
   memory: z.array(boardRow).optional().describe("Contracts as published"),
   semiconductor: z.array(boardRow).optional().describe("Contracts as published"),
-  columns: z.array(z.string()).optional().describe("What the cells of each of rows are"),
+  columns: z.array(z.string()).optional().describe("The names of the cells of each row"),
   rows: z.array(z.array(cell)).optional().describe("Contracts in short rows"),
   contracts: z.number().optional().describe("How many contracts there are on all pages"),
 });

@@ -30,10 +30,10 @@ const MIN_AMOUNT = 1e-9;
 /** A comma would make it a list of ids; a slash or a dot segment would lead to another path. */
 const id = z.string().regex(/^(?!\.{1,2}$)[^,/]+$/);
 const ids = z.array(id).min(1).max(100);
-const contractIds = ids.describe("Ids of contracts, such as find_contracts gives");
+const contractIds = ids.describe("Ids of contracts, from find_contracts");
 const segment = id.describe("A segment by its name or the id of its index, such as dram");
 const amounts = z.array(z.number().min(MIN_AMOUNT));
-const page = z.int().min(1).default(1).describe("Which page of a long answer");
+const page = z.int().min(1).default(1).describe("Page number of a long answer");
 const date = z.iso.date();
 /** Which closes. */
 const closes = {
@@ -73,7 +73,7 @@ const index = {
 
 const INSTRUCTIONS =
   "Price levels of memory and semiconductor contracts in US dollars, published every 12 hours. " +
-  "Find the ids of contracts first. Name the publication and the session with each figure. " +
+  "Find the ids of contracts first. Cite the publication and the session with each figure. " +
   "sha256 is the SHA-256 of the whole answer at the address beside it.";
 
 /** A server with the tools, whose answers come from `ask`. */
@@ -125,7 +125,7 @@ export function mcpServer(ask: Ask): McpServer {
   );
   tool(
     "get_prices",
-    "The current level of contracts, with unit, changes over 24 hours, 30 days and a year, and date. All contracts come in short rows; those asked for by ids or segment with all their fields, where these fit.",
+    "The current level of contracts, with unit, changes over 24 hours, 30 days and a year, and date. The whole board comes in short rows. Contracts selected by ids or segment come with all their fields, if these fit.",
     { ids: contractIds.optional(), segment: segment.optional(), page, ...vintage },
     prices,
     async ({ ids, page, ...query }) => {
@@ -167,10 +167,12 @@ export function mcpServer(ask: Ask): McpServer {
   );
   tool(
     "price_basket",
-    "What contracts cost together, now and before, by quantities or weights; equal parts without either. Needs a key whose tier has baskets.",
+    "The cost of contracts together, now and earlier, by quantities or weights; equal parts without either. Needs a key whose tier has baskets.",
     {
       ids,
-      quantities: amounts.optional().describe("How much of each, in its unit, in the order of ids"),
+      quantities: amounts
+        .optional()
+        .describe("The quantity of each, in its unit, in the order of ids"),
       weights: amounts.optional().describe("The weight of each, in the order of ids"),
       ...vintage,
     },
@@ -186,8 +188,12 @@ export function mcpServer(ask: Ask): McpServer {
     {
       ids: contractIds.optional(),
       segment: segment.optional(),
-      after: z.int().nonnegative().optional().describe("Those first published after entry N"),
-      since: date.optional().describe("Those first published on this date or later"),
+      after: z
+        .int()
+        .nonnegative()
+        .optional()
+        .describe("Only corrections first published after entry N"),
+      since: date.optional().describe("Only corrections first published on this date or later"),
       ...vintage,
     },
     z.looseObject({ ...envelope, corrections: z.array(z.looseObject({})) }),

@@ -7,7 +7,7 @@ import type { TimeGates } from "../snapshot/log/time-gates.ts";
 
 /** How a run writes and signs. */
 export interface ReleaseOptions {
-  /** Whether to do everything except write. */
+  /** Whether to do everything except writing. */
   readonly dryRun: boolean;
   /** How it signs the log, and whom it trusts. Without it, it does neither. */
   readonly keys?: LogKeys;

@@ -94,7 +94,7 @@ async function requireNotWithdrawn(
 }
 
 /**
- * Throws InputError if `--accept` names what no gate refuses, else RefusedError, with all findings and
+ * Throws InputError if `--accept` names a gate that refuses nothing, else RefusedError, with all findings and
  * their remedies, if any gate refuses. If only sparse levels are refused, the rest may come; with
  * `mayWait` the run also waits while the feed repeats the head's levels.
  */
@@ -109,7 +109,7 @@ export function passGates(
   const waitFor = isEarly ? (awaited ?? refusals[0]) : undefined;
   const options = waitFor === undefined ? {} : { waitFor };
   if (unneeded.length > 0) {
-    const message = "--accept names what no gate refuses; nothing was written";
+    const message = "--accept names a gate that refuses nothing; nothing was written";
     throw new InputError(message, [...unneeded, ...refusals, ...waysOn], options);
   }
   if (refusals.length === 0 && awaited === null) return;

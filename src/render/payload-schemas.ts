@@ -26,11 +26,11 @@ const percent = (what: string) => z.number().nullable().describe(`${what}, perce
 
 /** The fields at the start of every payload. */
 export const envelope = {
-  session_utc: instant.describe("The 12-hour session the payload belongs to (UTC)."),
+  session_utc: instant.describe("The 12-hour session of the payload (UTC)."),
   delayed_sessions: count.describe(
     "Sessions the data is behind the clock: the tier's delay and sessions that are overdue.",
   ),
-  license: z.string().describe("What the data may be used for."),
+  license: z.string().describe("The permitted use of the data."),
   attribution: z.string().describe("Credit line to display when using the data."),
 };
 
@@ -282,7 +282,7 @@ export const indexWithSeries = z.object({
         "1.0.0",
         z.array(z.object({ publication: count.positive(), reason: z.string() })),
       ).describe(
-        "The publications that calculated all closes again from the base date, oldest first, and why.",
+        "The publications that calculated all closes again from the base date, oldest first, with their reasons.",
       ),
       last_used: z
         .array(z.object({ id: z.string(), session_utc: instant, usd: z.number().positive() }))

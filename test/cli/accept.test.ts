@@ -64,7 +64,7 @@ describe("a gate that refuses nothing", () => {
     const { code, said } = await failure(await published(), { ...run, ...accepting(text) });
     expect([code, said.slice(0, 2)]).toEqual([
       2,
-      ["--accept names what no gate refuses; nothing was written", told],
+      ["--accept names a gate that refuses nothing; nothing was written", told],
     ]);
   });
 
@@ -184,7 +184,7 @@ describe("a catalog cut short", () => {
       [
         "c11 is on the board, but the catalog has no row for it",
         expect.stringContaining("delisted_on"),
-        "If these contracts are to go without a trace, publish with --accept delisting:c11",
+        "If these contracts should leave without a trace, publish with --accept delisting:c11",
       ],
     ]);
   });
@@ -220,7 +220,7 @@ describe("a catalog cut short", () => {
       "c11 enters the free slice",
       "c0 leaves the free slice",
       "c1 leaves the free slice",
-      "If callers without a key are to see this, publish with --accept free:c10,c11,c0,c1",
+      "If callers without a key should see this, publish with --accept free:c10,c11,c0,c1",
     ]);
   });
 });

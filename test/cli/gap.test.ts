@@ -107,7 +107,7 @@ describe.each([
         expect([ran.code, said(ran)]).toEqual([
           2,
           [
-            `error: --accept names what no gate refuses; ${end}`,
+            `error: --accept names a gate that refuses nothing; ${end}`,
             `  --accept ${accept}: the gate ${accept} refuses nothing`,
             ...rest,
           ],

@@ -217,7 +217,7 @@ describe("sources", () => {
       async (path) => {
         expect(await refusalOf(path)).toBe(
           `Cannot fetch ${address}${path}: the answer has neither a content-length nor chunked coding, ` +
-            "so nobody can tell whether it is whole",
+            "so a truncated body could not be detected",
         );
       },
     );

@@ -79,7 +79,7 @@ test("many at once: a whole snapshot, also of an old one, and all that the log n
   expect(await contentOf(store)).toEqual(await contentOf(whole));
 });
 
-test("what a prune took is not put back", async () => {
+test("a pruned object is not put back", async () => {
   const store = await copyOf(whole);
   await prune(store, 0, false, { now: () => Date.parse("2026-11-25T00:05:00Z") });
   await flip(store, `${HEAD}pro/export.csv`);
@@ -92,7 +92,7 @@ test("what a prune took is not put back", async () => {
   });
 });
 
-describe("what the other store cannot give: 6, it is named, and the rest is put back", () => {
+describe("an object that the other store lacks: 6, it is named, and the rest is put back", () => {
   const [LOST, BAD] = [`${HEAD}pro/board.json`, `${HEAD}pro/export.csv`];
   test.each<[string, (from: ObjectStore) => Promise<unknown>, RegExp]>([
     ["it is also missing there", (from) => from.delete(LOST), /board\.json is missing/],

@@ -172,10 +172,10 @@ test.each([
   ["/history.csv?from=2026-13-01", /expected a date/],
   ["/history.csv?ids=a&segment=b", /not both/],
   ["/history.csv?publication=0", /from 1 to/],
-  ["/export.csv?ids=cbk_x", /looks like an API key/],
-  ["/export.csv?ids=a,cbk_x", /looks like an API key/],
-  ["/export.csv?ids=%63bk_x", /looks like an API key/],
-  ["/l/lnk_x.csv", /^The path holds what looks like an API key or a link$/],
+  ["/export.csv?ids=cbk_x", /seems to contain an API key/],
+  ["/export.csv?ids=a,cbk_x", /seems to contain an API key/],
+  ["/export.csv?ids=%63bk_x", /seems to contain an API key/],
+  ["/l/lnk_x.csv", /^The path seems to contain an API key or a link$/],
 ])("no link reads %s", (path, message) => {
   expect(() => parseLinkPath(path, Date.UTC(2026, 10, 24))).toThrow(message);
 });

@@ -146,7 +146,7 @@ test("a head of a newer format: the proxy keeps its snapshot, and says why", asy
 
 test("a head of a development version: the proxy keeps its snapshot, and says why", async () => {
   await arriving((source) => changeHead(source, () => ({ format: 2 })));
-  await keepsServing("was written by a development version before 0.2.0; publish anew");
+  await keepsServing("was written by a development version before 0.2.0; publish into a new store");
 });
 
 test("an entry with an unknown action: the proxy keeps its snapshot, and says why", async () => {

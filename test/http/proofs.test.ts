@@ -75,7 +75,7 @@ describe.each(Object.entries(PATHS))("%s", (tier, paths) => {
       const url = proxy.url + path;
       expect([path, await checked({ url, key: keyOf(tier) })]).toEqual([
         path,
-        { ...ALL, memory: "No earlier check is remembered without --remember" },
+        { ...ALL, memory: "Earlier checks are not compared without --remember" },
       ]);
     }
   });
@@ -223,7 +223,7 @@ describe("a wrong request", () => {
     ["prices.example.com", /expected an address such as https:/],
     ["ftp://127.0.0.1/", /expected an address such as https:/],
     ["http://127.0.0.1/api/public/v1/usage", /expected one of \/api\/public\/v1\/prices,/],
-    ["http://127.0.0.1/api/public/v1/prices?key=abc", /holds what looks like a key/],
+    ["http://127.0.0.1/api/public/v1/prices?key=abc", /seems to contain a key/],
     [
       "http://127.0.0.1/api/public/v1/prices?asof=2026-11-21",
       /"asof".*expected ids, segment, publication, as_of/,
@@ -237,7 +237,7 @@ describe("a wrong request", () => {
       "http://127.0.0.1/?publication=1&as_of=2026-11-21T00:05Z",
       /expected publication or as_of, not both/,
     ],
-    ["http://u:cbk_x@127.0.0.1/", /holds what looks like a key/],
+    ["http://u:cbk_x@127.0.0.1/", /seems to contain a key/],
   ])("%s", async (url, words) => {
     const error = await failure({ url });
     expect(error).toBeInstanceOf(InputError);

@@ -83,7 +83,7 @@ describe("an entry", () => {
   const signed = String(signedEntry(entry, signedBy(SIGNER)));
   const plain = String(renderEntry(entry));
   const NEWER = /^here was published by a newer chipboard: /;
-  const OLD = "here was written by a development version before 0.2.0; publish anew";
+  const OLD = "here was written by a development version before 0.2.0; publish into a new store";
   test.each<[string, string | RegExp, string | Buffer]>([
     ["no line feed", "is not an entry", plain.trimEnd()],
     ["two", "is not an entry", `${plain}\n`],

@@ -45,7 +45,7 @@ export function parseLinkPath(text: string, nowMs: number): string {
   const target = targetOf(path);
   const hasSecret = text.includes(KEY_PREFIX) || text.includes(LINK_PREFIX);
   if (hasSecret || holdsKey(target?.query ?? [])) {
-    throw new InputError("The path holds what looks like an API key or a link");
+    throw new InputError("The path seems to contain an API key or a link");
   }
   if (target === undefined) {
     const names = LINKED.map((route) => route.path.slice(API.length)).join(", ");

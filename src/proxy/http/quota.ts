@@ -52,7 +52,7 @@ export function quotaExceeded(caller: AdmittedCaller, nowMs: number): Denial {
   const resetMs = monthEndMs(monthOf(nowMs));
   return deny(
     "quota_exceeded",
-    `All ${limit} calls of ${whose} in this month are used; counting starts again at ${instantText(resetMs)}.`,
+    `All ${limit} calls of ${whose} in this month are used. Counting starts again at ${instantText(resetMs)}.`,
     { retryAfterMs: resetMs - nowMs, resets_at: instantText(resetMs) },
   );
 }

@@ -73,7 +73,7 @@ export interface RoadOptions extends Service {
 const NOT_FOUND = deny("not_found", "There is nothing at this path.");
 const KEY_IN_QUERY = deny(
   "key_in_query",
-  "The query holds what looks like an API key; send it in a header field.",
+  "The query seems to contain an API key; send it in a header field.",
 );
 const INTERNAL = deny("internal", "The service failed to answer; this is logged.");
 const STATE_RETRY_MS = 5_000;

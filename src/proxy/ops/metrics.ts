@@ -48,8 +48,9 @@ const HELP = {
   nodejs_eventloop_lag_p99_seconds: "99th percentile since last asked.",
   chipboard_connections_refused_total:
     "Connections closed at once because too many were open, in all or from one address.",
-  chipboard_slow_readers_closed_total: "Connections closed because too much waited for readers.",
-  chipboard_waiting_bytes: "What waits for readers.",
+  chipboard_slow_readers_closed_total:
+    "Connections closed because too many bytes waited for readers.",
+  chipboard_waiting_bytes: "Bytes that wait for readers.",
   chipboard_log_lines_dropped_total: "Lines of the log that could not be written.",
   chipboard_ready: "1 when a snapshot is served.",
   chipboard_publication: "Number of the publication served.",
@@ -57,18 +58,18 @@ const HELP = {
   chipboard_publication_timestamp_seconds:
     "When the publication served was published or rolled back to.",
   chipboard_unchanged_sessions:
-    "For how many sessions no level of the publication served has moved; 0: one has.",
+    "Sessions for which no level of the served publication has moved; 0: a level has moved.",
   chipboard_still_contracts:
-    "Contracts of the publication served that are priced at least daily and have not moved for long.",
+    "Contracts of the served publication that are priced at least daily and have not moved for --notice-still sessions.",
   chipboard_carried_contracts:
     "Contracts of the publication served without a level for its session.",
   chipboard_overdue_sessions: "Sessions that should have been published.",
-  chipboard_clock_behind_seconds: "How long before that session the clock is.",
+  chipboard_clock_behind_seconds: "Seconds by which the clock is before that session.",
   chipboard_certificate_end_timestamp_seconds: "When the certificate in use ends; 0 without TLS.",
   chipboard_held_bytes: "Stored size of the files held in memory.",
   chipboard_archive_bytes: "Memory of the old snapshots that are kept.",
   chipboard_archive_busy_total:
-    "Requests refused because their caller had too many in progress that take work.",
+    "Requests refused because their caller had too many expensive ones in progress.",
   chipboard_state_up: "1 when accounts and counts answer.",
   chipboard_state_evicts: "1 when the Redis of the state may drop accounts, keys and counts.",
   chipboard_accounts: "Accounts in the state.",
@@ -141,7 +142,7 @@ export class ProxyMetrics {
     }).set({ version: PROGRAM.version }, 1);
     const judgements: Gauge<"gate"> = new Gauge({
       name: "chipboard_judgements",
-      help: "What the publication served let through, held back or changed.",
+      help: "Findings that the served publication accepted, and rows that it left out or rounded.",
       labelNames: ["gate"],
       registers,
       collect: () => {

@@ -154,4 +154,6 @@ const newer = (where: string, why: string): DamageError =>
 
 /** The error for what no release has written. */
 export const unreleasedFormat = (where: string): DamageError =>
-  new DamageError(`${where} was written by a development version before 0.2.0; publish anew`);
+  new DamageError(
+    `${where} was written by a development version before 0.2.0; publish into a new store`,
+  );

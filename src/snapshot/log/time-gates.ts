@@ -107,7 +107,7 @@ export function passTimeGates(
   const found = timeFindings(store, newest, nowMs, gates);
   const unneeded = gates.accept.filter((name) => !found.some(({ gate }) => gate === name));
   if (unneeded.length > 0) {
-    throw new InputError("--accept names what no gate refuses; the log stays as it is", [
+    throw new InputError("--accept names a gate that refuses nothing; the log stays as it is", [
       ...unneeded.map((gate) => `--accept ${gate}: the gate ${gate} refuses nothing`),
       ...linesOf(refusedOf(found, gates)),
     ]);
