@@ -11,14 +11,14 @@ const END_OF_PROSE = "<!-- From here on, `npm run regenerate` makes this page. -
 
 /** The rooms of src in the order in which data passes them, then those that use them, with their subjects. */
 const ROOMS: Readonly<Record<string, string>> = {
-  lib: "what several rooms need: clock, options, errors, texts, requests to other servers",
+  lib: "code that several rooms share: clock, options, errors, texts, requests to other servers",
   market: "the mathematics: sessions, tiers, changes, history, indices; no I/O",
   store: "a flat map from key to immutable bytes: folder, S3; the names of keys",
   snapshot: "the form of a snapshot, and the log with its chain and signatures",
   feed: "reads CSV, JSON and NDJSON, and collects every complaint; the gates",
   ledger: "every level that a feed gave, in files by month and content; the inputs, as they came",
   render: "turns the views of the market into the bytes of files",
-  site: "what browsers load: pages, style sheets, plain JavaScript that tsc checks",
+  site: "files for browsers: pages, style sheets, plain JavaScript that tsc checks",
   publish: "plans a snapshot, passes the gates, writes, commits",
   desk: "the operator's commands on snapshots",
   state: "accounts, keys, and counts of calls: SQLite, Redis",

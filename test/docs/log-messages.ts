@@ -10,28 +10,28 @@ const MEANINGS: Readonly<Record<string, readonly [meaning: string, remedy: strin
   ],
   "N lines were dropped": [
     "lines of this log could not be written",
-    "look at the disk, or at the pipe's reader",
+    "check the disk, or the reader of the pipe",
   ],
   "nothing is published there yet": ["the store has no log", "publish, or name another `--store`"],
   "old snapshot cannot be read": [
     "the caller got 503 `busy`",
-    "look at the store; `chipboard snapshots verify --all`",
+    "check the store; run `chipboard snapshots verify --all`",
   ],
   "only what is signed is served": ["the proxy was started with `--verify-key`", ""],
   "publication log cannot be read": [
     "the proxy goes on with its snapshot and tries again; `err` says why",
-    "`damaged`: `chipboard snapshots verify`; else look at the store",
+    "`damaged`: run `chipboard snapshots verify`; otherwise check the store",
   ],
   "publication N cannot be loaded": [
-    "it is damaged, or the store does not answer; `serving` is what callers get",
-    "`chipboard snapshots verify`, then restore or roll back",
+    "it is damaged, or the store does not answer; callers get the publication in `serving`",
+    "run `chipboard snapshots verify`, then restore or roll back",
   ],
   "Redis keeps everything again": ["its `maxmemory-policy` is `noeviction`", ""],
   "Redis may drop accounts, keys and counts": [
     "its `maxmemory-policy` is `policy`; a proxy that starts now refuses it (5)",
     "set `maxmemory-policy` to `noeviction`; restore lost keys from a backup",
   ],
-  "request cannot be handled": ["before the proxy's own checks", "report it"],
+  "request cannot be handled": ["it failed before the proxy's own checks", "report it"],
   "request failed": ["the caller got 500; `err` has the stack", "report it"],
   "SIGHUP: new connections get this certificate": ["", ""],
   "SIGHUP: the certificate cannot be used; the old one stays in use": [
@@ -50,21 +50,21 @@ const MEANINGS: Readonly<Record<string, readonly [meaning: string, remedy: strin
     "install systemd's `systemd-notify`",
   ],
   "the store gives no snapshot yet": [
-    "five seconds after its start the proxy answers data requests with 503, and goes on trying",
-    "look at the store",
+    "five seconds after its start the proxy still has no snapshot; it answers data requests with 503 and retries",
+    "check the store",
   ],
-  "the state answers again": ["counts made meanwhile are written", ""],
+  "the state answers again": ["the proxy has written the counts of the outage", ""],
   "the state does not answer; calls of known keys are counted here": [
-    "other keys get 503 until it does",
-    "look at Redis, or at the state's folder",
+    "other keys get 503 until the state answers",
+    "check Redis, or the state's folder",
   ],
   "too many connections": [
-    "further ones are closed at once",
-    "find out who opens them; `--max-connections`",
+    "the proxy closes further connections at once",
+    "find their clients, or raise `--max-connections`",
   ],
   "too many connections from one address; behind a proxy of your own set --trust-proxy": [
-    "further ones of the addresses in `from` are closed at once",
-    "if `from` is not your own proxy: block it by firewall, or raise `--max-connections-per-address`",
+    "the proxy closes further connections of the addresses in `from` at once",
+    "if `from` is not your own proxy, block it by firewall, or raise `--max-connections-per-address`",
   ],
 };
 

@@ -87,7 +87,7 @@ export async function referencePages(): Promise<Readonly<Record<string, string>>
     ],
     "log.md": [
       "Log messages",
-      "what the proxy writes to standard error, beside a line for each request with a problem (`request`), whose `request_id` is the `x-request-id` of its answer",
+      "messages that the proxy writes to standard error. Each request with a problem also has a line, `request`, whose `request_id` is the `x-request-id` of its answer",
       table(
         ["message", "level", "meaning", "what to do"],
         logMessages().map(({ text, level, meaning, remedy }) => [
@@ -98,7 +98,7 @@ export async function referencePages(): Promise<Readonly<Record<string, string>>
         ]),
       ),
     ],
-    "metrics.md": ["Metrics", "what a scrape gets", await metrics()],
+    "metrics.md": ["Metrics", "metrics of the proxy, for Prometheus", await metrics()],
   };
   const made = Object.entries(pages).map(([name, [title, about, ...body]]) => [
     name,
@@ -116,7 +116,7 @@ export async function referencePages(): Promise<Readonly<Record<string, string>>
 
 const INTRODUCTION = `# Reference
 
-These pages are made from the program by \`npm run regenerate\`, and a test compares them.`;
+\`npm run regenerate\` makes these pages from the program, and a test compares them.`;
 
 /** Every command that does something, with its place in the tree. */
 async function allCommands(): Promise<readonly Command[]> {
@@ -168,11 +168,11 @@ const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   done: "done, or nothing to do",
   unexpected: "unexpected: a defect, or a failure that the program does not know",
   input: "the command line or an input is wrong; its author must change it",
-  refused: "a gate or a limit refused the data; a person must check it, and can let it through",
+  refused: "a gate or a limit refused the data; a person must check it, and can accept it",
   conflict: "the request contradicts the published data, or the content of a target",
   unreachable:
-    "the store or the state does not answer, or cannot do what chipboard needs; or a port is in use",
-  damaged: "stored bytes are not those that were written, or not signed as they must be",
+    "the store or the state does not answer, or lacks a required property; or a port is in use",
+  damaged: "stored bytes differ from the bytes that were written, or lack a required signature",
 };
 
 const percent = (micros: number): string => `${micros / MICROS_PER_UNIT} percent`;
@@ -184,12 +184,12 @@ const GATES: Readonly<Record<GateName, readonly [refuses: string, option: string
     "--max-move",
   ],
   sparse: [
-    `fewer than ${percent(USUAL_LIMITS.minCoverageMicros)} of the contracts covered: with a level for the session or, where the catalog has a \`cadence_days\` above 0.5, with one that is younger than that and half a day`,
+    `fewer than ${percent(USUAL_LIMITS.minCoverageMicros)} of the contracts covered: with a level for the session or, if the catalog has a \`cadence_days\` above 0.5, with a level younger than that plus half a day`,
     "--min-coverage",
   ],
   units: ["another unit, capacity or price type without a `break` in the same run", ""],
   unchanged: [
-    `levels for the session when none has moved for more than ${USUAL_LIMITS.maxUnchangedSessions} sessions, or the longest cadence among them: the feed may be an old file`,
+    `levels for the session when none has moved for more than ${USUAL_LIMITS.maxUnchangedSessions} sessions, or the longest cadence among them: the feed may be stale`,
     "--max-unchanged",
   ],
   delisting: [
@@ -217,22 +217,24 @@ function gateRows(commands: readonly Command[]): readonly Row[] {
 
 /** The meaning of the columns of inputs, where the name and the expected form do not say it. */
 const INPUT_MEANINGS: Readonly<Record<string, string>> = {
-  "catalog free": "what callers without a key see: `true` on ten rows; else the first ten",
+  "catalog free":
+    "whether callers without a key see it: `true` on ten rows; if on none, the first ten are free",
   "catalog capacity_gb": "of one unit, in gigabytes (10⁹ bytes)",
-  "catalog max_carry_days": "how long its last level may be carried; default: `--max-carry-days`",
+  "catalog max_carry_days":
+    "days for which its last level may be carried; default: `--max-carry-days`",
   "catalog delisted_on": "off the boards from 00:00 UTC of this day",
-  "catalog formerly": "its ids before; those that earlier catalogs named stay known",
-  "catalog cadence_days": "how often it gets a level; default: 0.5, each session",
+  "catalog formerly": "its former ids; ids that earlier catalogs named stay known",
+  "catalog cadence_days": "days between its levels; default: 0.5, each session",
   "catalog max_move_pct":
     "the largest move from one level to the next, in percent; default: `--max-move`",
   "quotes id": "a contract of the catalog",
   "quotes spot_usd": "empty with basis `withdrawn`",
   "quotes session_utc": "default: the session that is published",
-  "quotes basis": "`withdrawn` takes a published level back",
-  "quotes as_of": "when the level was made, if not in its session",
-  "quotes break": "why this level does not compare with earlier ones",
+  "quotes basis": "`withdrawn` withdraws a published level",
+  "quotes as_of": "date of the level, if it is not of its session",
+  "quotes break": "reason why this level is not comparable with earlier ones",
   "quotes low_usd": "with `high_usd`, the range of the prices behind the level: both or neither",
-  "quotes inputs": "how many prices are behind the level",
+  "quotes inputs": "number of prices behind the level",
   "quotes rationale": "the judgement behind the level",
   "closes id": "a contract of the catalog",
   "closes close_usd": "the level of the day's 12:00 UTC session",
@@ -280,7 +282,7 @@ async function inputs(): Promise<string> {
         ];
       });
       const silent = rows.filter(([, , expects, means]) => `${expects}${means}` === "");
-      if (silent.length > 0) throw new Error(`${kind}: nothing is said of ${String(silent[0])}`);
+      if (silent.length > 0) throw new Error(`${kind}: no meaning for ${String(silent[0])}`);
       sections.push(`## ${kind}`, table(["column", "required", "expected", "meaning"], rows));
     }
     const unused = Object.keys(INPUT_MEANINGS).filter((name) => !used.has(name));
