@@ -17,6 +17,7 @@ const [FREE_CORRECTED] = idsOf("corrected") as [string];
 /** Addresses of every kind of page on the market of market.ts. */
 export const PAGES: readonly string[] = [
   ...FIXED_PAGES,
+  routes.PAGES.corrections.path,
   ...[FREE_CORRECTED, KEYED_BROKEN, ...idsOf("delisted")].map(contractPage),
 ];
 

@@ -45,7 +45,7 @@ export function correctionsPage(publications: readonly Publication[]): PageSourc
         shown.length === 0
           ? "<p>No published level was changed.</p>"
           : scrolling(
-              "Publications with corrections",
+              "Table of publications",
               tableHtml(
                 ' class="corrections"',
                 COLUMNS,
