@@ -157,7 +157,7 @@ inChromium("the chart's range and its cursor", async () => {
 
 inChromium("a basket is picked, weighed, priced and copied", async () => {
   await at("/basket");
-  await page.getByRole("combobox").focus();
+  await page.getByRole("combobox", { name: "Add a contract" }).focus();
   await page.keyboard.type("dram-3");
   await press("ArrowDown", "Enter");
   await page.keyboard.type("nand-1");
