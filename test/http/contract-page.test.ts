@@ -118,17 +118,19 @@ describe("without a key", () => {
     }
   });
 
-  test("others have what the catalog says, an offer, and nothing of their levels", async () => {
-    for (const { id, name } of LISTED.filter(({ isFree }) => !isFree)) {
+  test("others have what the catalog says, a locked chart, and nothing of their levels", async () => {
+    for (const { id, name, kind } of LISTED.filter(({ isFree }) => !isFree)) {
       const { status, text } = await proxy.get(`/contracts/${id}`);
       expect(status).toBe(200);
       expect(text).toContain(
-        'Priced every 12 hours. <a href="../plans">Unlock price and history</a> from 9 USD a month.',
+        kind === "delisted"
+          ? "Delisted. Unlock its history from <b>9 USD</b> a month."
+          : "Priced every 12 hours. Unlock price and history from <b>9 USD</b> a month.",
       );
       expect(text).toContain('<meta name="robots" content="noindex" />');
       expect(text).toContain(`<h1><bdi>${name}</bdi></h1>`);
       expect(text).toContain(
-        "Five years of daily closes with Pro (19 USD a month), 90 days with Starter (9 USD).",
+        "Five years of daily closes with Pro (<b>19 USD</b> a month), 90 days with Starter (<b>9 USD</b> a month).",
       );
       const { unit, ticker, segment, source, spot_usd } = await answer(id, "pro");
       for (const part of [unit, ticker, segment, source]) expect(text).toContain(part);
@@ -136,6 +138,25 @@ describe("without a key", () => {
       expect(own).not.toContain("data-field");
       expect(own).not.toContain(String(spot_usd));
       expect(own).not.toMatch(/\d{4}-\d\d-\d\d|table|<time/);
+    }
+  });
+
+  test("all others of its segment are listed, those that need a key with a lock", async () => {
+    for (const id of [SHOWN[0], WITHHELD[0]] as string[]) {
+      const { text } = await proxy.get(`/contracts/${id}`);
+      const others = text.slice(
+        text.indexOf('<div id="others"'),
+        text.indexOf('<section id="request"'),
+      );
+      const rows = [...others.matchAll(/<tr data-id="([^"]*)">(.*?)<\/tr>/g)].map(
+        ([, other, row]) => [other, row?.includes('class="lock"')],
+      );
+      const segment = LISTED.find((each) => each.id === id)?.segment;
+      expect(rows).toEqual(
+        LISTED.filter(
+          (each) => each.segment === segment && each.kind !== "delisted" && each.id !== id,
+        ).map((each) => [each.id, !each.isFree]),
+      );
     }
   });
 

@@ -47,10 +47,10 @@ export function lockedPage(
   contract: Contract,
   around: Surroundings,
 ): PageSource {
-  const why =
-    reason === "key_required"
-      ? `Priced every ${timeText(Number(contract.cadenceDays))}. Unlock price and history ${leastPrice(around.terms)}.`
-      : "Without a key this contract has no price yet.";
+  const price = leastPrice(around.terms);
+  let why = `Priced every ${timeText(Number(contract.cadenceDays))}. Unlock price and history ${price}.`;
+  if (isDelisted(contract, around.head)) why = `Delisted. Unlock its history ${price}.`;
+  else if (reason === "not_on_board") why = "Without a key this contract has no price yet.";
   return page(contract, around, {
     level: `<p class="keyless">${why}</p>
 <p class="waiting">Loading…</p>
