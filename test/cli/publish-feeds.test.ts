@@ -202,7 +202,7 @@ describe("--wait", () => {
 
   test("standard input cannot be read again: 2", async () => {
     const { code, stderr } = await words("--quotes", "-", "--wait", "25m");
-    expect([code, stderr]).toEqual([2, expect.stringContaining("--wait reads the input again")]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("--wait cannot read standard input (-) again")]);
   });
 
   test.each(["0", "25 minutes", "-1s", "2d"])("--wait %s: 2", async (text) => {
@@ -370,7 +370,7 @@ describe("--summary", () => {
     expect(file("s.md")).toContain('- bad\\.csv:3 spot\\_usd "\\-1": expected');
     expect(file("s.md")).toContain("\\<b\\>\\|\\`x");
     expect((await publish("--quotes - --wait 1m --summary s.md")).code).toBe(2);
-    expect(file("s.md")).toMatch(/^## \\-\\-wait reads the input again.*\n\nExit code 2\n$/);
+    expect(file("s.md")).toMatch(/^## \\-\\-wait cannot read standard input.*\n\nExit code 2\n$/);
     await publish("--catalog c.csv --quotes q.csv");
     write("other.csv", quotesOf({ a: 11.5, b: 5 }));
     expect((await publish("--quotes other.csv --summary s.md")).code).toBe(4);

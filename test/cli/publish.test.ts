@@ -181,7 +181,7 @@ describe("options", () => {
     for (const [args, expected] of [
       [["--store", "/nowhere"], "give --catalog, --quotes or --closes"],
       [["q.csv"], "too many arguments"],
-      [["--catalog", "-", "--quotes", "-"], "Standard input (-) is named twice"],
+      [["--catalog", "-", "--quotes", "-"], "Standard input (-) is given twice"],
       [
         ["--catalog", "c.csv", "--revise", " "],
         "expected text of 1 to 1000 characters on one line",

@@ -74,7 +74,7 @@ test("keyless pages hold no level or history of a tier with keys, and names only
   const namedOn = (path: string): ReadonlySet<string> => {
     if (path === "/") return everywhere;
     // The page of a contract outside the slice has the id in its address.
-    const own = facts.get(path.split("/").at(-1) as string);
+    const own = facts.get(path.split("/").at(-1));
     const near = [...facts].filter(([, { segment }]) => segment === own?.segment);
     return new Set([
       path.split("/").at(-1) as string,

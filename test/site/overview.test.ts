@@ -102,14 +102,14 @@ describe("the largest moves", () => {
       semiconductor: [],
     });
     expect(html.replaceAll(/<[^>]*>/g, "").replaceAll(/[\u2068\u2069]/g, "")).toBe(
-      "Of 3 contracts in 24 hours: 2 rose, most m3 +3.00 %. 1 fell, most m-2 −2.00 %.",
+      "Last 24 hours: 2 up, 1 down. Strongest m3 +3.00 %, weakest m-2 −2.00 %.",
     );
     expect(html).toContain('href="contracts/m3"');
   });
 
   test("say so if nothing rose, fell or moved", () => {
     const fell = movesHtml({ memory: [row("a", -1)], semiconductor: [] });
-    expect(fell).toContain("None rose.");
+    expect(fell).toContain("Last 24 hours: 0 up, 1 down. Weakest ");
     const eleven = Array.from({ length: 11 }, (_, at) => row(`a${at}`, -1));
     const listed = movesHtml({ memory: eleven, semiconductor: [] });
     expect(listed).toContain("<h3>Up, 24 h %</h3><p>None</p>");
