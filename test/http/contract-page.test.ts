@@ -756,7 +756,7 @@ inChromium(
     try {
       const { status, text } = await other.get("/contracts/new");
       expect(status).toBe(200);
-      expect(text).toContain("Unlock price and history");
+      expect(text).toContain("Without a key this contract has no price yet.");
       await visit(
         "new",
         "pro",
