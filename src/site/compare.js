@@ -164,56 +164,34 @@ function offer(lines) {
 }
 
 /**
+ * Draws the lines as the address says, with the table of them.
+ *
  * @param {readonly (Known & Line)[]} lines
- * @param {number} unknown how many the address also names
+ * @param {number} unknown how many others the address names
  */
 function draw(lines, unknown) {
   const scale = /** @type {Scale} */ (
     [fromAddress("scale")].find((name) => Object.hasOwn(SCALES, name)) ?? "rebased"
   );
   const isLog = fromAddress("axis") === "log";
-  const longest =
-    lines
-      .map(({ points }) => points)
-      .toSorted((a, b) => (a[0]?.date ?? "9").localeCompare(b[0]?.date ?? "9"))[0] ?? [];
-  const ranges = rangesWithin(longest, to, caller.offer.depthDays);
+  const histories = lines.map(({ points }) => points).filter(({ length }) => length > 0);
+  const [longest = []] = histories.toSorted((a, b) =>
+    (a[0]?.date ?? "").localeCompare(b[0]?.date ?? ""),
+  );
+  const ranges = longest.length === 0 ? ["all"] : rangesWithin(longest, to, caller.offer.depthDays);
   const range = [fromAddress("range"), "1y"].find((name) => ranges.includes(name)) ?? "all";
   const from = startOf(range, to, longest);
   const scaled = comparison.onScale(lines, scale, from);
-  const { lines: drawn, base, leftOut } = scaled;
-  const others = leftOut.map(({ name, why }) => `${name} (${why})`);
+  const others = scaled.leftOut.map(({ name, why }) => `${name} (${why})`);
   if (unknown > 0) others.push(`${counted(unknown, "more name")} of the address`);
   byId("left-out").textContent = others.length === 0 ? "" : `Left out: ${others.join(", ")}.`;
-  byId("lines").innerHTML = lines.length === 0 ? "" : linesTable(lines, drawn);
-  byId("uses").textContent =
-    lines.length === 0
-      ? "Choose two lines or more. Each that you add uses 1 call."
-      : "Each line that you add uses 1 call.";
+  byId("lines").innerHTML = lines.length === 0 ? "" : linesTable(lines, scaled.lines);
   box.innerHTML = "";
-  if (drawn.length === 0) return;
-  const title = titleOf(drawn, scale);
-  const unit = comparison.scaleWords(scale, scaled);
-  const heightPx = matchMedia("(min-width: 720px)").matches ? 420 : 320;
-  const options = { from, to, isLog, base };
-  const shown = comparison.layoutOf(drawn, { ...options, widthPx: box.clientWidth, heightPx });
-  const scales = Object.entries(SCALES).map(
-    ([name, label]) =>
-      `<button type="button" data-scale="${name}" aria-pressed="${name === scale}">${label}</button>`,
-  );
-  const choices =
-    rangeButtons(ranges, range) +
-    `<div class="ranges" role="group" aria-label="Scale">${scales.join("")}</div>` +
-    `<button type="button" data-axis="log" aria-pressed="${isLog}">Log</button>`;
+  if (lines.length === 0) return;
+  const drawing = drawingOf(scaled, scale, { from, isLog });
   box.innerHTML =
-    `<p class="chart-title">${foreign(title)}</p>\n<p class="chart-unit">${foreign(unit)}</p>\n` +
-    `${toolsHtml(choices, true)}<div class="charted">${comparison.comparisonHtml(shown, title)}</div>` +
-    comparison
-      .breakWords(drawn)
-      .map((words) => `<p class="note">${foreign(words)}</p>`)
-      .join("");
-  const charted = /** @type {HTMLElement} */ (box.querySelector(".charted"));
-  addCursor(charted, shown, comparison.linesReader(shown));
-  const name = `chipboard-${to}-${caller.tier}-comparison`;
+    drawing.head + toolsHtml(choicesHtml(ranges, range, scale, isLog), true) + drawing.html;
+  drawing.equip();
   box.querySelector(".chart-tools")?.addEventListener("click", ({ target }) => {
     const button = /** @type {HTMLElement} */ (target);
     const changed = stateOf(button, isLog);
@@ -221,15 +199,12 @@ function draw(lines, unknown) {
       keepInAddress(changed.kept);
       draw(lines, unknown);
       /** @type {HTMLElement} */ (box.querySelector(changed.again)).focus();
+      return;
     }
+    const name = `chipboard-${to}-${caller.tier}-comparison`;
     keep(button, {
-      csv: comparison.comparisonCsv(drawn),
-      svg: () => {
-        const laid = comparison.layoutOf(drawn, { ...options, ...FILE_PLOT });
-        return comparison.comparisonFile(laid, title, unit, [
-          byId("attribution").textContent ?? "",
-        ]);
-      },
+      csv: comparison.comparisonCsv(scaled.lines),
+      svg: drawing.file,
       name,
       picture: `${name}-${scale}-${range}`,
       requests: /** @type {const} */ (["ids", "indices"]).flatMap((kind) => {
@@ -238,6 +213,52 @@ function draw(lines, unknown) {
       }),
     });
   });
+}
+
+/**
+ * The chart of what fits the scale, for the page and as a file; nothing if no line does.
+ *
+ * @param {ReturnType<typeof comparison.onScale>} scaled
+ * @param {Scale} scale
+ * @param {{ from: string, isLog: boolean }} options
+ */
+function drawingOf(scaled, scale, { from, isLog }) {
+  const { lines, base } = scaled;
+  if (lines.length === 0) return { head: "", html: "", equip: () => {}, file: () => "" };
+  const title = titleOf(lines, scale);
+  const unit = comparison.scaleWords(scale, scaled);
+  const options = { from, to, isLog, base };
+  const heightPx = matchMedia("(min-width: 720px)").matches ? 420 : 320;
+  const shown = comparison.layoutOf(lines, { ...options, widthPx: box.clientWidth, heightPx });
+  const breaks = comparison
+    .breakWords(lines)
+    .map((words) => `<p class="note">${foreign(words)}</p>`);
+  return {
+    head: `<p class="chart-title">${foreign(title)}</p>\n<p class="chart-unit">${foreign(unit)}</p>\n`,
+    html: `<div class="charted">${comparison.comparisonHtml(shown, title)}</div>${breaks.join("")}`,
+    equip: () => {
+      const charted = /** @type {HTMLElement} */ (box.querySelector(".charted"));
+      addCursor(charted, shown, comparison.linesReader(shown));
+    },
+    file: () => {
+      const laid = comparison.layoutOf(lines, { ...options, ...FILE_PLOT });
+      const notes = [...comparison.breakWords(lines), byId("attribution").textContent ?? ""];
+      return comparison.comparisonFile(laid, title, unit, notes);
+    },
+  };
+}
+
+/** @param {readonly string[]} ranges @param {string} range @param {Scale} scale @param {boolean} isLog */
+function choicesHtml(ranges, range, scale, isLog) {
+  const scales = Object.entries(SCALES).map(
+    ([name, label]) =>
+      `<button type="button" data-scale="${name}" aria-pressed="${name === scale}">${label}</button>`,
+  );
+  return (
+    rangeButtons(ranges, range) +
+    `<div class="ranges" role="group" aria-label="Scale">${scales.join("")}</div>` +
+    `<button type="button" data-axis="log" aria-pressed="${isLog}">Log</button>`
+  );
 }
 
 /**

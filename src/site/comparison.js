@@ -297,7 +297,7 @@ export const comparisonFile = (drawn, title, unit, notes) =>
  * Reads all lines at a day: of each the close of that day, or the last one before.
  *
  * @param {ComparisonLayout} drawn
- * @returns {(at: number) => import("./cursor.js").Reading}
+ * @returns {(at: number) => import("./layout.js").Reading}
  */
 export const linesReader = (drawn) => (at) => {
   const date = drawn.points[at]?.date ?? "";

@@ -9,10 +9,10 @@ import { changeHtml, foreign } from "./text.js";
 /** Between the line and the text. */
 const APART_PX = 12;
 
+/** @typedef {import("./layout.js").Reading} Reading */
+
 /**
- * What is read at a point: in words, as HTML beside the line, and how high the marks on it are.
- *
- * @typedef {{ words: string, html: string, heights: readonly number[] }} Reading
+ * What the cursor needs of a chart.
  *
  * @typedef {Pick<Layout, "gutterPx" | "endPx" | "topPx" | "bottomPx" | "heightPx">
  *   & { points: readonly { x: number }[], breaks: readonly unknown[] }} Frame

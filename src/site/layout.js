@@ -38,6 +38,10 @@ import { grouped, roundedText } from "./text.js";
  * @typedef {ReturnType<typeof layout>} Layout
  *
  * @typedef {Layout["points"][number]} Place
+ *
+ * What a cursor reads at a point: in words, as HTML beside the line, and how high the marks on it are.
+ *
+ * @typedef {{ words: string, html: string, heights: readonly number[] }} Reading
  */
 
 const HEIGHT_PX = 300;

@@ -664,7 +664,7 @@ inChromium.each(["starter", "pro"] as const)(
         `'${proxy.url}${API}/${path}?publication=${publication}'`,
       );
       await page.getByRole("button", { name: "Show the newest" }).click();
-      await page.waitForFunction('document.getElementById("as-known").textContent === ""');
+      await expect.poll(() => page.textContent("#as-known")).toBe("");
       expect(await fieldsOf(page)).toEqual(expected(now));
     });
   },

@@ -18,6 +18,7 @@ const [FREE_CORRECTED] = idsOf("corrected") as [string];
 export const PAGES: readonly string[] = [
   ...FIXED_PAGES,
   routes.PAGES.corrections.path,
+  routes.PAGES.compare.path,
   ...[FREE_CORRECTED, KEYED_BROKEN, ...idsOf("delisted")].map(contractPage),
 ];
 

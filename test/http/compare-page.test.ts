@@ -1,0 +1,237 @@
+/** The page of comparisons in a browser: every figure is the API's, and the address keeps all of it. */
+import { text } from "node:stream/consumers";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { changeBetween, rounded } from "../../src/site/decimal.js";
+import { formerId, idsOf, marketClock, publishMarket } from "../pages/page-market.ts";
+import { keepKey, open, watchedContext, type Watch } from "../pages/visit.ts";
+import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
+import { startTestProxy, type TestProxy } from "./fixture.ts";
+
+const API = "/api/public/v1";
+const A = "keyed-plain-20";
+const B = "keyed-plain-21";
+
+let proxy: TestProxy;
+let browser: Browser | undefined;
+beforeAll(async () => {
+  proxy = await startTestProxy({ store: await publishMarket(), clock: marketClock() });
+  if (hasBrowser) browser = await openBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+  await proxy.close();
+});
+
+/** Opens the page in a new tab; it must not complain, unless told so. */
+async function visit(
+  address: string,
+  key: string | null,
+  look: (page: Page, watch: Watch) => Promise<void>,
+): Promise<void> {
+  const { context, watch } = await watchedContext(browser as Browser);
+  try {
+    const page = await context.newPage();
+    if (key !== null) await keepKey(page, key);
+    await open(page, `${proxy.url}/compare${address}`);
+    await look(page, watch);
+    expect(watch.complaints).toEqual([]);
+  } finally {
+    await context.close();
+  }
+}
+
+const used = async (key: string): Promise<number> =>
+  (await proxy.get(`${API}/usage`, { key })).json.used;
+
+interface Close {
+  readonly date: string;
+  readonly close: number;
+}
+
+/** The closes of a contract or an index, as its own address has them. */
+async function closesOf(path: string, key: string): Promise<readonly Close[]> {
+  const { json } = await proxy.get(`${API}/${path}`, { key });
+  const history: Record<string, unknown>[] = json.history ?? json.series.history;
+  return history.map(({ date, close, close_usd }) => ({
+    date: String(date),
+    close: Number(close ?? close_usd),
+  }));
+}
+
+/** The rows of the table: name, first, last and change. */
+const rowsOf = (page: Page): Promise<(string | null)[][]> =>
+  page
+    .locator("#lines tbody tr")
+    .evaluateAll((rows) =>
+      rows.map((row) => [
+        row.querySelector("a")?.textContent ?? null,
+        ...[...row.querySelectorAll("td.n")].slice(0, 3).map(({ textContent }) => textContent),
+      ]),
+    );
+
+const signed = (change: string): string =>
+  Number(change) > 0 ? `+${change}` : change.replace("-", "\u{2212}");
+
+test("without a key the page says what includes it, and names nothing of the market", async () => {
+  const { status, text: page } = await proxy.get("/compare");
+  expect(status).toBe(200);
+  expect(page).toContain("Included in Starter and Pro. Have a key? Paste it above.");
+  expect(page).toContain("Five years of daily closes with Pro (19 USD a month)");
+});
+
+describe.each(["starter", "pro"] as const)("with a key of %s", (tier) => {
+  inChromium(
+    "two calls at most; lines begin at 100 and have the change of their closes",
+    async () => {
+      const key = proxy[tier];
+      const before = await used(key);
+      await visit(`?range=30d#ids=${A},${B}&indices=composite`, key, async (page) => {
+        await page.locator(".charted").waitFor();
+        expect(await used(key)).toBe(before + 2);
+        const lines = await Promise.all(
+          [`prices/${A}`, `prices/${B}`, "indices/composite"].map((path) => closesOf(path, key)),
+        );
+        const to = (await proxy.get(`${API}/prices`, { key })).json.session_utc.slice(0, 10);
+        const from = new Date(Date.parse(to) - 30 * 86_400_000).toISOString().slice(0, 10);
+        const drawn = lines.map((closes) => closes.filter(({ date }) => date >= from));
+        const base =
+          drawn
+            .map(([first]) => first?.date ?? "")
+            .toSorted()
+            .at(-1) ?? "";
+        const expected = drawn.map((closes) => {
+          const first = closes.findLast(({ date }) => date <= base)?.close ?? Number.NaN;
+          const last = closes.at(-1) as Close;
+          const level = ((last.close / first) * 100).toFixed(9);
+          const decimals = Number(level) < 100 ? 3 : 2;
+          const shown = (rounded(level, decimals) ?? "").replace(/(\.\d\d)0$/, "$1");
+          return [
+            `100.00 ${base}`,
+            `${shown} ${last.date}`,
+            signed(changeBetween(String(first), String(last.close))),
+          ];
+        });
+        const rows = await rowsOf(page);
+        expect(rows.map(([, ...figures]) => figures)).toEqual(expected);
+        expect(await page.locator(".chart path.line").count()).toBe(3);
+      });
+    },
+  );
+});
+
+describe("with a key of pro", () => {
+  inChromium("scale and axis are in the address; what has no such price is left out", () =>
+    visit(`?scale=gb&axis=log#ids=${A},${B}&indices=composite`, proxy.pro, async (page) => {
+      const { json } = await proxy.get(`${API}/prices/${A}`, { key: proxy.pro });
+      const [row] = await rowsOf(page);
+      expect(row?.[2]).toContain(String(Number(rounded(String(json.usd_per_gb), 3))));
+      const leftOut = await page.innerText("#left-out");
+      expect(leftOut).toMatch(/no capacity in gigabytes.*an index has no price/);
+      expect(await page.locator("[data-axis]").getAttribute("aria-pressed")).toBe("true");
+      await page.getByRole("button", { name: "USD", exact: true }).press("Enter");
+      expect(new URL(page.url()).search).toBe("?scale=usd&axis=log");
+      const last = (await closesOf(`prices/${B}`, proxy.pro)).at(-1);
+      expect((await rowsOf(page))[1]?.[2]).toContain(`${last?.date}`);
+      await page.getByRole("button", { name: "Log", exact: true }).press("Enter");
+      expect(new URL(page.url()).search).toBe("?scale=usd");
+    }),
+  );
+
+  inChromium("a scale that no line has leaves the way to another one", () =>
+    visit("?scale=usd#indices=composite", proxy.pro, async (page) => {
+      expect(await page.locator(".charted").count()).toBe(0);
+      await page.getByRole("button", { name: "Rebased to 100" }).press("Enter");
+      expect(await page.locator(".chart path.line").count()).toBe(1);
+    }),
+  );
+
+  inChromium("lines are added and removed; each new one costs a call; Back goes back", () =>
+    visit("", proxy.pro, async (page) => {
+      const before = await used(proxy.pro);
+      const charted = (count: number) =>
+        expect.poll(() => page.locator(".chart path.line").count()).toBe(count);
+      for (const [at, line] of [
+        `ids ${A}`,
+        `ids ${B}`,
+        "indices composite",
+        "indices nand-flash",
+      ].entries()) {
+        await page.getByLabel("Add").selectOption(line);
+        await charted(at + 1);
+      }
+      expect(await used(proxy.pro)).toBe(before + 4);
+      expect(new URL(page.url()).hash).toBe(`#ids=${A},${B}&indices=composite,nand-flash`);
+      expect(await page.getByLabel("Add").isDisabled()).toBe(true);
+      await page.getByRole("button", { name: /^Remove .*no. 20/ }).click();
+      await charted(3);
+      await page.goBack();
+      await charted(4);
+      expect(await used(proxy.pro)).toBe(before + 4);
+      await page.focus(".skip");
+      await page.keyboard.press("Enter");
+      await expect.poll(() => new URL(page.url()).hash).toContain(`#ids=${A},`);
+      await charted(4);
+    }),
+  );
+
+  inChromium(
+    "a former id is known, another text is left out, and a key leaves the address",
+    async () => {
+      const [, renamed] = idsOf("renamed") as [string, string];
+      await visit(`#ids=${formerId(renamed)},none,%3Cb%3E`, proxy.pro, async (page) => {
+        expect(await page.locator("#lines a").getAttribute("href")).toBe(`contracts/${renamed}`);
+        expect(await page.innerText("#left-out")).toBe("Left out: 2 more names of the address.");
+      });
+      await visit(`#ids=${proxy.pro}`, proxy.pro, async (page) => {
+        expect(page.url()).toBe(`${proxy.url}/compare`);
+      });
+    },
+  );
+
+  inChromium("the files have what is drawn, and the request what it was made of", () =>
+    visit(`?scale=usd&range=30d#ids=${A},${B}`, proxy.pro, async (page) => {
+      const saved = async (button: string): Promise<string> => {
+        const [download] = await Promise.all([
+          page.waitForEvent("download"),
+          page.getByRole("button", { name: button, exact: true }).click(),
+        ]);
+        return text(await download.createReadStream());
+      };
+      const csv = await saved("CSV");
+      const closes = await closesOf(`prices/${A}`, proxy.pro);
+      const [head, ...rows] = csv.trimEnd().split("\r\n");
+      expect(head).toBe(`date,${A},${B}`);
+      expect(rows.map((row) => row.split(",").slice(0, 2))).toEqual(
+        closes.slice(-rows.length).map(({ date, close }) => [date, String(close)]),
+      );
+      expect(rows.length).toBeGreaterThan(25);
+      const svg = await saved("SVG");
+      expect(svg).toContain(await page.innerText("#attribution"));
+      expect(svg.match(/class="line line-[01]" vector/g)).toHaveLength(2);
+    }),
+  );
+
+  inChromium(
+    "while the service is away it says so, keeps what is drawn, and asks again",
+    async () => {
+      const { context } = await watchedContext(browser as Browser);
+      try {
+        const page = await context.newPage();
+        await keepKey(page, proxy.pro);
+        await open(page, `${proxy.url}/compare#ids=${A}`);
+        await page.route("**/history.csv**", (route) => route.abort());
+        await page.getByLabel("Add").selectOption(`ids ${B}`);
+        await page.locator("#trouble button").waitFor();
+        expect(await page.innerText("#trouble")).toBe("Could not load. Retry");
+        expect(await page.locator(".chart path.line").count()).toBe(1);
+        await page.unroute("**/history.csv**");
+        await page.getByRole("button", { name: "Retry" }).click();
+        await page.locator(".chart path.line-1").waitFor();
+        expect(await page.innerText("#trouble")).toBe("");
+      } finally {
+        await context.close();
+      }
+    },
+  );
+});
