@@ -225,7 +225,7 @@ function draw(lines, unknown) {
 function drawingOf(scaled, scale, { from, isLog }) {
   const { lines, base } = scaled;
   if (lines.length === 0) return { head: "", html: "", equip: () => {}, file: () => "" };
-  const title = titleOf(lines, scale);
+  const title = lines.map(({ name }) => name).join(", ");
   const unit = comparison.scaleWords(scale, scaled);
   const options = { from, to, isLog, base };
   const heightPx = matchMedia("(min-width: 720px)").matches ? 420 : 320;
@@ -273,17 +273,6 @@ function stateOf({ dataset }, isLog) {
   if (scale !== undefined) return { kept: { scale }, again: `[data-scale="${scale}"]` };
   if (axis !== undefined) return { kept: { axis: isLog ? "" : "log" }, again: "[data-axis]" };
   return null;
-}
-
-/**
- * What is compared, in words. The table below the chart has the change of each line.
- *
- * @param {readonly import("./comparison.js").DrawnLine[]} drawn
- * @param {Scale} scale
- */
-function titleOf(drawn, scale) {
-  const names = drawn.map(({ name }) => name).join(", ");
-  return scale === "rebased" ? names : `${names}: ${scale === "gb" ? "USD per GB" : "US dollars"}`;
 }
 
 /**
