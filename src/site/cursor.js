@@ -69,8 +69,8 @@ export function addCursor(box, drawn, read) {
   }
 
   slider.addEventListener("input", show);
-  // The box may have another width since.
-  slider.addEventListener("focus", show);
+  // The text stands at pixels of the box's width.
+  new ResizeObserver(show).observe(cursor);
   cursor.addEventListener("pointermove", follow);
   cursor.addEventListener("pointerdown", (event) => {
     follow(event);

@@ -126,6 +126,15 @@ for (const tier of ["free", "pro"] as const) {
         await open(page, proxy.url + path);
         await expectHarmless(page, path);
       }
+      for (const scale of ["rebased", "usd"]) {
+        const compared = `/compare?scale=${scale}#ids=${ids.slice(0, 4).join(",")}`;
+        await open(page, proxy.url + compared);
+        await expectHarmless(page, compared);
+        if (tier === "free") continue;
+        expect(await page.locator("#lines tbody bdi").allTextContents()).toEqual(
+          expect.arrayContaining(TEXTS.slice(0, 4)),
+        );
+      }
       await open(page, proxy.url);
       const names = await page.locator("#board tbody th a").allTextContents();
       expect(names).toEqual(TEXTS);
@@ -143,7 +152,7 @@ for (const tier of ["free", "pro"] as const) {
         expect(await page.textContent("[data-field=rationale]")).toBe(TEXTS[at]?.slice(0, 500));
         expect(await page.locator("#breaks").textContent()).toContain(TEXTS[at]);
         if (tier === "free") continue;
-        expect(await page.locator(".chart-title").textContent()).toBe(`${TEXTS[at]}: daily closes`);
+        expect(await page.locator(".chart-title").textContent()).toContain(TEXTS[at]);
         expect(await page.locator(".chart").getAttribute("aria-label")).toContain(TEXTS[at]);
         expect(await page.locator("#closes").textContent()).toContain(TEXTS[at]);
         await page.getByRole("slider").focus();
