@@ -25,7 +25,11 @@ afterAll(async () => {
   await proxy.close();
 });
 
-const at = (path: string): Promise<void> => open(page, proxy.url + path);
+/** Loads the page also where only the fragment of its address differs, or nothing. */
+async function at(path: string): Promise<void> {
+  await page.goto("about:blank");
+  await open(page, proxy.url + path);
+}
 const focused = (what: string): Promise<string> =>
   page.evaluate(`String(document.activeElement.${what})`);
 const press = (...keys: string[]): Promise<void> =>
@@ -53,14 +57,19 @@ interface Place {
 }
 
 describe("Tab", () => {
-  for (const path of [...FIXED_PAGES, contractPage(CONTRACT)]) {
+  for (const path of [...FIXED_PAGES, contractPage(CONTRACT), `/compare#ids=${CONTRACT}`]) {
     inChromium(`${path}: reaches everything, from top to bottom, and is seen`, async () => {
       await at(path);
       const count = await page.evaluate<number>(`(${CONTROLS}).length`);
       expect(count).toBeGreaterThan(9);
       for (let place = 0; place < count; place += 1) {
         await press("Tab");
-        const found = await page.evaluate<Place>(PLACE);
+        let found = await page.evaluate<Place>(PLACE);
+        // Day, month, year and the calendar of a date are stops of one control.
+        while (found.place === place - 1 && found.html.includes('type="date"')) {
+          await press("Tab");
+          found = await page.evaluate<Place>(PLACE);
+        }
         expect(found).toEqual({ place, isSeen: true, html: found.html });
       }
     });
