@@ -136,7 +136,7 @@ function tellFailure(again) {
  * @param {import("./key.js").Caller} caller
  */
 function showRecord(body, { offer }) {
-  byId("name").innerHTML = foreign(body.name);
+  /** @type {HTMLElement} */ (document.querySelector("h1")).innerHTML = foreign(body.name);
   byId("level").innerHTML = levelHtml(body, offer);
   byId("details").innerHTML = detailsHtml(body);
   byId("attribution").textContent = body.attribution;
