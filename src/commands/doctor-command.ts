@@ -11,7 +11,7 @@ import { EXIT, PrintedError, type ExitCode } from "../lib/errors.ts";
 import { printJson, printLine, printTable } from "../lib/terminal.ts";
 import type { Finding } from "../doctor/checks.ts";
 import { examples, withOptions } from "./every-command.ts";
-import { readTls } from "./serve-command.ts";
+import { readPlans, readTls } from "./serve-command.ts";
 import { serveOptions, type ServeOptions } from "./serve-options.ts";
 import { verifyKeyOption, verifyKeysFrom } from "./signing-options.ts";
 import { storeFromOptions } from "./store-options.ts";
@@ -21,7 +21,8 @@ const HELP = `
 Give it the options and variables of "serve". It prints a line for each check, with what to do, then each option in
 force and where its value comes from: option, variable, file or default. It also works while serve runs, and while
 store or state are away. The exit code is the highest of the faults, as publish or serve would end; 3 is a limit of
-an alert. A note is no fault.
+an alert. A note is no fault. A script that reads variables from a file says so in CHIPBOARD_ENV_FILE: the file, then the
+names of its variables, separated by blanks.
 
 It changes nothing. To see whether the store creates an object only if it is absent, it writes a small probe and
 removes it, as every publish does: about six requests to S3, two hidden files in a folder. It reads every file of the
@@ -50,13 +51,15 @@ export function doctorCommand(): Command {
 async function doctor(options: DoctorOptions, command: Command): Promise<void> {
   const { examine } = await import("../doctor/doctor.ts");
   const { worstOf } = await import("../doctor/checks.ts");
-  const verifyKeys = await verifyKeysFrom(options);
   const store = await storeFromOptions(options);
   try {
     const findings = await examine({
       store,
       state: options.state,
-      verifyKeys,
+      readFiles: async () => {
+        await readPlans(options);
+        return verifyKeysFrom(options);
+      },
       readTls: () => readTls(options),
       clock: clockFromEnvironment(),
       isClockSet: isClockSet(),

@@ -92,6 +92,12 @@ export const CHECKS = {
     runbook: `${OPERATE}/troubleshooting.md#the-proxy-does-not-serve`,
     refusedAtStart: true,
   },
+  options: {
+    gauge: null,
+    alert: "ChipboardDown",
+    runbook: `${OPERATE}/troubleshooting.md#the-proxy-does-not-serve`,
+    refusedAtStart: true,
+  },
   certificate: {
     gauge: "chipboard_certificate_end_timestamp_seconds",
     alert: "ChipboardCertificateEnds",

@@ -44,7 +44,8 @@ export interface Service {
   readonly store: ObjectStore;
   /** A folder, or redis://…. */
   readonly state: string;
-  readonly verifyKeys: readonly VerifyKey[] | null;
+  /** Reads the files that options name, and returns the keys of --verify-key; null: none are named. */
+  readonly readFiles: () => Promise<readonly VerifyKey[] | null>;
   /** Reads certificate and key; null: plain HTTP. */
   readonly readTls: () => Promise<Certificate | null>;
   readonly clock: Clock;
@@ -63,6 +64,8 @@ export interface Service {
 export async function examine(service: Service): Promise<Finding[]> {
   const { store, clock } = service;
   const state = await orFailure(() => surveyState(service.state));
+  const files = await orFailure(service.readFiles);
+  const verifyKeys = files instanceof ChipboardError ? null : files;
   const seen = state instanceof ChipboardError ? null : state.seen;
   const end = await orFailure(() => readLogEnd(store));
   const isAway = end instanceof UnreachableError;
@@ -74,13 +77,16 @@ export async function examine(service: Service): Promise<Finding[]> {
     checkClock(service, end, nowMs),
     checkStore(store, end),
     isAway ? unknown("condition", "the store is away") : await checkCondition(store, end),
-    isAway ? unknown("head", "the store is away") : await checkHead(service, head, seen),
+    isAway ? unknown("head", "the store is away") : await checkHead(store, head, verifyKeys, seen),
     await checkSpace(store.location, service.state),
     ...checkState(service.state, state),
     checkAge(service, head, nowMs),
     ...checkFeed(head),
     await checkPort("port", service.host, service.port, isTls),
     await checkPort("metrics-port", service.metricsHost, service.metricsPort, false),
+    files instanceof ChipboardError
+      ? faultOf("options", files, "correct the file, or name another one")
+      : ok("options", "the files that options name can be used"),
     checkCertificate(tls, nowMs),
   ];
 }
@@ -145,8 +151,9 @@ async function checkCondition(store: ObjectStore, end: LogEnd | ChipboardError):
 }
 
 async function checkHead(
-  { store, verifyKeys }: Service,
+  store: ObjectStore,
   head: FoundSnapshot | ChipboardError,
+  verifyKeys: readonly VerifyKey[] | null,
   seen: SeenEntry | null,
 ): Promise<Finding> {
   const remedy = "chipboard snapshots verify --all, then repair or restore";

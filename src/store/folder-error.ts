@@ -4,8 +4,8 @@ import { errorCode, UnfitError, UnreachableError } from "../lib/errors.ts";
 
 /**
  * Turns an error of the operating system into an UnreachableError with one line: store (`place`, such
- * as `--store "./snapshots"`), key and cause. A file in place of a folder, and a lack of rights, are an
- * UnfitError. Returns any other error unchanged.
+ * as `--store "./snapshots"`), key and cause. A file in place of a folder, a lack of rights, and a file
+ * system that is mounted read-only are an UnfitError. Returns any other error unchanged.
  */
 export function folderError(
   place: string,
@@ -24,7 +24,7 @@ export function folderError(
       : isLink && NO_LINKS.includes(code)
         ? `hard links do not work here (${code}); expected a file system with hard links`
         : `${getSystemErrorMessage(Number(error.errno))} (${code})`;
-  const Failure = ["ENOTDIR", "EACCES", "EPERM"].includes(code) ? UnfitError : UnreachableError;
+  const Failure = ["ENOTDIR", "EACCES", "EPERM", "EROFS"].includes(code) ? UnfitError : UnreachableError;
   return new Failure(`${place}: cannot ${verb} ${object}: ${cause}`, [], { cause: error });
 }
 

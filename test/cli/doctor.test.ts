@@ -96,6 +96,8 @@ describe("a service that is well", () => {
     ["the store is a file", "--store ./c.csv", "", "store", 5],
     ["the address is not this machine's", "--host 192.0.2.1 --port 18099", "", "port", 2],
     ["the certificate is missing", "--tls-cert no.pem --tls-key no.pem", "", "certificate", 2],
+    ["the file of plans is missing", "--plans no.json", "", "options", 2],
+    ["a file holds no public key", "--verify-key c.csv", "", "options", 2],
     ["one of its files is missing", "--tls-cert c.csv", "", "certificate", 2],
   ])("%s", async (_what, line, now, check, worst) => {
     const { code, json, results } = await doctor(line, now === "" ? {} : { CHIPBOARD_NOW: now });

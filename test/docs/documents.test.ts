@@ -6,7 +6,7 @@ import { blocksOf } from "./blocks.ts";
 import { anchorsOf, FOLLOWED, MADE, PAGES, ROOT, textOf, withoutCode } from "./documents.ts";
 
 /** Each needs a machine of its own, or is what the tests are run by. */
-const BY = ["root", "docker", "npm", "python"];
+const BY = ["root", "docker", "kubernetes", "npm", "python"];
 
 /** test/guide follows the links of the texts that the proxy serves. */
 const LINKING = [...PAGES, ...MADE].filter((page) => !page.startsWith("src/"));
