@@ -71,6 +71,20 @@ test("every variable and every option that the texts name exists", () => {
   );
 });
 
+testWith("shellcheck")("shellcheck finds nothing in the scripts", async () => {
+  const scripts = names.filter((name) => textOf(name).startsWith("#!/bin/sh\n"));
+  expect(scripts.toSorted()).toEqual(["backup", "chipboard", "notice", "run", "watched"]);
+  // The template of `init`, with any program in its slots.
+  const template = await readFile(join(ROOT, "src/commands/init/chipboard"), "utf8");
+  const folder = await mkdtemp(join(tmpdir(), "chipboard-scripts-"));
+  await writeFile(join(folder, "init"), template.replaceAll(/\{\{\w+\}\}/g, "node"));
+  const paths = [...scripts.map((name) => join(ROOT, "deploy", name)), join(folder, "init")];
+  const ran = promisify(execFile)("shellcheck", paths);
+  const { stdout } = await ran.catch((error: { stdout: string }) => error);
+  expect(stdout).toBe("");
+  await rm(folder, { recursive: true });
+});
+
 describe("units", () => {
   test("take every option from the environment: no argument beats chipboard.env", () => {
     const started = [...services.map(textOf), textOf("Dockerfile")].flatMap(
