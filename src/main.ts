@@ -6,8 +6,8 @@ import { plainLines, plainText, printJson } from "./lib/terminal.ts";
 import { PROGRAM } from "./lib/version.ts";
 
 const HELP = `
-Environment variables can set options: CHIPBOARD_MAX_MOVE sets --max-move. Options that act once, such as
---revise, cannot: a command's help names the variable of each option that has one.
+Environment variables can set options: CHIPBOARD_MAX_MOVE sets --max-move. The help of a command names the
+variable of each option. Options that act once, such as --revise, have none.
 To rehearse, set the clock: CHIPBOARD_NOW=2026-11-21T00:05:00Z.
 
 Exit codes: 0 done or nothing to do, 1 unexpected, 2 usage or input, 3 refused by a gate or a

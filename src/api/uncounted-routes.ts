@@ -212,7 +212,7 @@ export const PAGES = {
   guideMarkdown: { path: "/guide.md" },
   alerts: {
     path: "/alerts",
-    description: "How to be told when a price crosses a level or moves: cron, webhook, e-mail.",
+    description: "Alerts when a price crosses a level or moves: cron, webhook, e-mail.",
   },
   methodology: {
     path: "/methodology",

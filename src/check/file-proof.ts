@@ -82,7 +82,7 @@ export async function fileSteps(service: Service, target: Target, answer: Named)
   // Without a key, the sums of a snapshot are gone when it is no longer the head.
   if (sums.status === 401 && refusalOf(sums)?.code === "key_required") {
     throw new HeadChangedError(
-      `${answer.what} answers with entry ${number}, and SHA256SUMS are refused as if another entry were the head`,
+      `${answer.what} answers with entry ${number}, but the service refuses SHA256SUMS of this entry, as if another were the head`,
     );
   }
   if (sums.status !== 200) throw unexpected(sums, "the SHA256SUMS of the tier, which cost a call");

@@ -31,8 +31,9 @@ interface ImportOptions extends StateOptions {
 }
 
 const IMPORT_HELP = `
-With --update an empty cell means none, and a column that the file lacks stays as it is. A trial of as many days
-as before goes on; another tier ends one if the file has no trial_days. Accounts that are not in the file stay.
+With --update an empty cell removes the value, and a column that the file lacks changes nothing. A trial of as
+many days as before continues. If the file has no trial_days, a change of tier ends a trial. Accounts that are
+not in the file stay.
 `;
 
 export function accountsCommand(): Command {

@@ -13,9 +13,9 @@ import {
 } from "./signing-options.ts";
 
 const HELP = `
-URL is the address of a service, whose board is checked, or of one answer with data, also with
-publication=N, as_of=INSTANT or session=SESSION. It needs nothing but HTTP. It costs two calls, of the
-answer and of its sums, and more if something is published meanwhile. Each step proves one link:
+URL is the address of a service, to check its board, or of one answer with data, also with publication=N,
+as_of=INSTANT or session=SESSION. The check needs only HTTP. It costs two calls, for the answer and its
+sums, and more if something is published meanwhile. Each step proves one link:
 
   answer     the bytes match the answer's own digest
   sums       they are a file of the tier, by its SHA256SUMS
@@ -24,9 +24,10 @@ answer and of its sums, and more if something is published meanwhile. Each step 
   signature  a key of --verify-key signed it
   memory     the log still has the entry that an earlier check wrote to the file of --remember
 
-The first link that is broken ends the check with exit code 6. A basket is computed and in no file: the
-log behind it is proven, the basket is not. NODE_EXTRA_CA_CERTS names a file with the certificate of a
-service that has one of its own. HTTP_PROXY, HTTPS_PROXY and NO_PROXY count, except for loopback.
+The first broken link ends the check with exit code 6. The service computes baskets, and no file contains
+one: the check proves the log behind a basket, but not the basket. If the service has a private
+certificate, name its file in NODE_EXTRA_CA_CERTS. HTTP_PROXY, HTTPS_PROXY and NO_PROXY apply, except for
+loopback.
 `;
 
 interface CheckOptions extends JsonOption, RememberOption, VerifyKeyOptions {

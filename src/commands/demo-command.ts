@@ -104,5 +104,5 @@ async function requireState(state: string): Promise<void> {
 
 const withWayOn = ({ details }: ChipboardError, option: string, place: string): string[] => [
   ...details,
-  `To start anew, name another folder with ${option}, or delete ${place}`,
+  `To start again, name another folder with ${option}, or delete ${place}`,
 ];

@@ -18,10 +18,10 @@ interface McpOptions {
 }
 
 const HELP = `
-Without --http it speaks on standard input and output: an agent on your own machine starts it. Set the
-key in the environment, as CHIPBOARD_KEY. With --http it serves others at POST /mcp: each caller's own key
-goes on to the service, and its address as X-Forwarded-For, which the service needs serve --trust-proxy to
-read. One caller has at most 4 requests at once, all callers together 16.
+Without --http it uses standard input and output: an agent on your own machine starts it. Set the key in
+the environment, as CHIPBOARD_KEY. With --http it serves other callers at POST /mcp. It sends each caller's
+own key to the service, and the caller's address as X-Forwarded-For. Start the service with --trust-proxy,
+so that it reads this address. One caller has at most 4 requests at once, all callers together have 16.
 `;
 
 export function mcpCommand(): Command {

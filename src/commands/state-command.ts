@@ -13,24 +13,24 @@ of every customer. "accounts add" and "accounts import" also create a state if t
 `;
 
 const COPY_HELP = `
-FROM and TO are folders or redis://[:password@]host:port/db; FROM can also be a backup's file. TO must
-hold no accounts, keys and counts. It gets everything in one step: after a kill it is empty or whole.
+FROM and TO are folders or redis://[:password@]host:port/db. FROM can also be a backup file. TO must hold
+no accounts, keys and counts. The copy writes TO in one step: after a kill TO is empty or whole.
 
 To move without a lost count, stop the proxies, copy, and start them with --state TO. To move without a
-pause, copy, then restart one proxy after the other with --state TO: the calls that they count in FROM
-during the copy and after it are not in TO. Change no accounts and keys meanwhile.
+pause, copy, then restart one proxy after the other with --state TO. TO lacks the calls that the proxies
+count in FROM from the start of the copy on. Change no accounts and keys meanwhile.
 `;
 
 const BACKUP_HELP = `
-Proxies can go on. FILE is an SQLite file that only its owner can read. It appears when it is whole, and
-must not exist before. "accounts ls --state FILE" looks into it; "state copy FILE TO" restores it into an
-empty folder or Redis.
+Proxies can stay running. FILE becomes an SQLite file that only its owner can read. It must not exist
+before, and appears when it is whole. "accounts ls --state FILE" lists its accounts. "state copy FILE TO"
+restores it into an empty folder or Redis.
 `;
 
 const FORGET_LOG_HELP = `
-A proxy with --verify-key remembers in the state which entry of the log it served last, and after a
-restart refuses a log without that entry. Forget it only if you have replaced the store yourself, then
-start the proxies again: they accept any log that one of their keys has signed.
+A proxy with --verify-key stores in the state the entry of the log that it served last. After a restart it
+refuses a log without that entry. Forget the entry only if you have replaced the store yourself. Then
+restart the proxies: they accept any log that one of their keys has signed.
 `;
 
 export function stateCommand(): Command {

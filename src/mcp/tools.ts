@@ -233,7 +233,7 @@ const resultWith = (answer: z.ZodType) =>
     sha256: z
       .string()
       .nullable()
-      .describe("Of the whole answer at that address; null: a part of it stands here"),
+      .describe("Of the whole answer at that address; null: this is a part of it"),
     more: z.string().optional().describe("The parts left out here, and how to get them"),
     answer,
   });

@@ -37,7 +37,7 @@ export const rerender = (
   untilFirst(async () => {
     const { head, ...stored } = await loadBase(store);
     if (head === null) {
-      throw new ConflictError(`${store.location} holds no snapshot to render anew`);
+      throw new ConflictError(`${store.location} holds no snapshot to render again`);
     }
     await requireTrusted(store, stored.end.newest, renewal.keys ?? NO_KEYS);
     return renderAnew({ ...stored, head }, reason, renewal, store, clock, progress);

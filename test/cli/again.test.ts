@@ -211,7 +211,7 @@ describe("--rerender", () => {
     expect(error).toBeInstanceOf(ChipboardError);
     expect(error).toMatchObject({
       exitCode: 4,
-      message: "memory: holds no snapshot to render anew",
+      message: "memory: holds no snapshot to render again",
     });
   });
 });

@@ -93,7 +93,7 @@ function expectDamaged({ code, stdout, stderr }: Ran, store: string, file: strin
   expect([code, stdout]).toEqual([6, ""]);
   expect(stderr).toContain(file);
   expect(stderr.slice(stderr.lastIndexOf("\n  ") + 1)).toBe(
-    `  To start anew, name another folder with --store, or delete the folders in ${store} (their snapshots are lost)\n`,
+    `  To start again, name another folder with --store, or delete the folders in ${store} (their snapshots are lost)\n`,
   );
 }
 
@@ -316,7 +316,7 @@ test("a damaged state: 5 with the way on, which works", async () => {
   const damaged = await refused(...options);
   expect([damaged.code, damaged.stdout]).toEqual([5, ""]);
   expect(damaged.stderr).toContain(
-    "\n  To start anew, name another folder with --state, or delete state-copy (its accounts and keys are lost)\n",
+    "\n  To start again, name another folder with --state, or delete state-copy (its accounts and keys are lost)\n",
   );
   rmSync(join(folder, "state-copy"), { recursive: true });
   const anew = await serving(...options);
