@@ -137,7 +137,7 @@ test("its job joins a crontab, and publishes session after session", async () =>
   mkdirSync(join(folder, "bin"));
   const script = `#!/bin/sh\ncase $1 in -l) cat '${table}' ;; -) t=$(cat); echo "$t" >'${table}' ;; esac\n`;
   writeFileSync(join(folder, "bin/crontab"), script, { mode: 0o755 });
-  const title = "Publish your own prices every session, once they have replaced the samples:";
+  const title = "When your own prices have replaced the samples, publish them every session:";
   const { status } = spawnSync("bash", ["-ec", commandsUnder(title, printed)], {
     env: { PATH: `${join(folder, "bin")}:/usr/bin:/bin` },
     cwd: folder,
