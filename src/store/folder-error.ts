@@ -24,7 +24,9 @@ export function folderError(
       : isLink && NO_LINKS.includes(code)
         ? `hard links do not work here (${code}); expected a file system with hard links`
         : `${getSystemErrorMessage(Number(error.errno))} (${code})`;
-  const Failure = ["ENOTDIR", "EACCES", "EPERM", "EROFS"].includes(code) ? UnfitError : UnreachableError;
+  const Failure = ["ENOTDIR", "EACCES", "EPERM", "EROFS"].includes(code)
+    ? UnfitError
+    : UnreachableError;
   return new Failure(`${place}: cannot ${verb} ${object}: ${cause}`, [], { cause: error });
 }
 

@@ -54,7 +54,10 @@ describe("the rules", () => {
     const alerts = rules.split(/^      - alert: /m).slice(1);
     expect(alerts.length).toBeGreaterThan(15);
     for (const alert of alerts) {
-      const [, page = "", anchor = ""] = /^ {10}runbook_url: file:\/\/\/opt\/chipboard\/current\/(docs\/\S+\.md)#(\S+)$/m.exec(alert) ?? [];
+      const [, page = "", anchor = ""] =
+        /^ {10}runbook_url: file:\/\/\/opt\/chipboard\/current\/(docs\/\S+\.md)#(\S+)$/m.exec(
+          alert,
+        ) ?? [];
       expect(PAGES, alert).toContain(page);
       expect(anchorsOf(page), alert).toContain(anchor);
     }
