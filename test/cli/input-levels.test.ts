@@ -246,6 +246,9 @@ describe("sessions and dates", () => {
       session: "2026-11-21T12Z",
       quotes: lines(columns, "a,5,,2026-11-18"),
     });
-    expect([code, said[1]]).toEqual([2, expect.stringContaining("2026-11-19, the date of the previous level")]);
+    expect([code, said[1]]).toEqual([
+      2,
+      expect.stringContaining("2026-11-19, the date of the previous level"),
+    ]);
   });
 });
