@@ -133,21 +133,24 @@ export function endProblem(place) {
 }
 
 /**
- * The JSON of an address with the snapshot that it is from, or the problem.
+ * The JSON of an address with the snapshot and the publication that it is from, or the problem.
  *
  * @param {string} path
  * @param {string | null} [key]
  * @param {(text: string) => any} [parse] throws SyntaxError
- * @returns {Promise<{ body: any, snapshot: string | null, problem: null } | { body: null, snapshot: null, problem: Problem }>}
+ * @returns {Promise<{ body: any, snapshot: string | null, publication: string | null, problem: null }
+ *   | { body: null, snapshot: null, publication: null, problem: Problem }>}
  */
 export async function askJson(path, key = storedKey(), parse = JSON.parse) {
   const { response, problem } = await ask(path, key);
-  if (response === null) return { body: null, snapshot: null, problem };
+  if (response === null) return { body: null, snapshot: null, publication: null, problem };
   try {
     const body = parse(await response.text());
-    return { body, snapshot: response.headers.get("x-snapshot"), problem: null };
+    const { headers } = response;
+    const snapshot = headers.get("x-snapshot");
+    return { body, snapshot, publication: headers.get("x-publication"), problem: null };
   } catch {
-    return { body: null, snapshot: null, problem: UNREACHABLE };
+    return { body: null, snapshot: null, publication: null, problem: UNREACHABLE };
   }
 }
 

@@ -9,7 +9,7 @@ import { changeHtml, counted, escaped, figureHtml, foreign } from "./text.js";
  * @typedef {Pick<import("zod").infer<typeof import("../render/payload-schemas.ts").contractRecord>, "break">
  *   & Record<"id" | "ticker" | "name" | "segment" | "unit" | "basis" | "as_of" | "source", string>
  *   & Record<"chg_24h_pct" | "chg_30d_pct" | "chg_90d_pct" | "chg_yoy_pct", number | null>
- *   & { spot_usd: number }} BoardRow
+ *   & { spot_usd: number, usd_per_gb?: number | null }} BoardRow
  * @typedef {Omit<Declared, "memory" | "semiconductor">
  *   & Record<"memory" | "semiconductor", readonly BoardRow[]>} Board
  */
@@ -36,16 +36,35 @@ const change = (name, field, label) => ({
   html: (row) => changeHtml(row[field]),
 });
 
+/** The head of the levels: for a unit, or for a gigabyte. */
+export const LEVEL_LABELS = { unit: "Level", gb: "USD per GB" };
+
+/** A fraction has a width of its own, so that the points stand below each other. @param {number} level */
+const alignedHtml = (level) => figureHtml(level).replace(/\.\d+$/, "<span>$&</span>");
+
+/**
+ * The level of a row for its unit or for a gigabyte, as a cell has it. Without a capacity it has none for a gigabyte.
+ *
+ * @param {BoardRow} row
+ * @param {keyof typeof LEVEL_LABELS} scale
+ */
+export function levelCell({ spot_usd, usd_per_gb }, scale) {
+  const level = scale === "gb" ? usd_per_gb && Number(usd_per_gb.toFixed(3)) : spot_usd;
+  return { html: level == null ? "" : alignedHtml(level), value: level };
+}
+
+/** @type {MarketColumn} */
+const CONTRACT = { name: "contract", field: "name", label: "Contract", html: contractHtml };
+
 /** @type {readonly MarketColumn[]} */
 const COLUMNS = [
-  { name: "contract", field: "name", label: "Contract", html: contractHtml },
+  CONTRACT,
   { name: "segment", field: "segment", label: "Segment", html: ({ segment }) => foreign(segment) },
   {
     name: "level",
     field: "spot_usd",
-    label: "Level",
-    // A fraction has a width of its own, so that the points stand below each other.
-    html: ({ spot_usd }) => figureHtml(spot_usd).replace(/\.\d+$/, "<span>$&</span>"),
+    label: LEVEL_LABELS.unit,
+    html: ({ spot_usd }) => alignedHtml(spot_usd),
     value: ({ spot_usd }) => spot_usd,
   },
   { name: "unit", field: "unit", label: "Unit", html: ({ unit }) => foreign(unit) },
@@ -75,7 +94,9 @@ const OF_HISTORY = ["line", "quarter"];
 export const boardTable = ({ memory, semiconductor }, hasHistory, locked = []) =>
   tableHtml(
     ` class="board${hasHistory ? " lined" : ""}" id="board"`,
-    COLUMNS.filter(({ name = "" }) => hasHistory || !OF_HISTORY.includes(name)),
+    hasHistory
+      ? COLUMNS.with(0, { ...CONTRACT, html: pickedHtml })
+      : COLUMNS.filter(({ name = "" }) => !OF_HISTORY.includes(name)),
     [...memory, ...semiconductor],
     attributesOf,
   ).replace("\n</tbody>", () => `\n${locked.map(lockedRow).join("\n")}\n</tbody>`);
@@ -105,6 +126,10 @@ function contractHtml(row) {
       : ` <span class="tag" title="${escaped(latest.reason)}">break ${escaped(latest.session_utc.slice(0, 10))}</span>`;
   return `${nameHtml(row)}${mark}</small>`;
 }
+
+/** With a box that chooses the contract for a comparison. @param {BoardRow} row */
+const pickedHtml = (row) =>
+  `<input type="checkbox" value="${escaped(row.id)}" aria-label="Compare ${escaped(row.name)}" />${contractHtml(row)}`;
 
 /**
  * A basis. One that is no new level is marked.

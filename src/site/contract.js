@@ -1,7 +1,6 @@
 /** The page of a contract in the browser: the caller's own tier, with the chart of the closes. */
-import { fromAddress, keepInAddress } from "./address.js";
 import { ask, storedKey } from "./api.js";
-import { dateWords } from "./axis.js";
+import { asOf, offerDays, tellAsOf } from "./as-of.js";
 import { showChart } from "./chart-panel.js";
 import { findingOf } from "./contributions.js";
 import { equipCode } from "./copy.js";
@@ -14,19 +13,10 @@ import { foreign } from "./text.js";
 const byId = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const id = location.pathname.slice(location.pathname.lastIndexOf("/") + 1);
 const trouble = byId("trouble");
-const known = byId("known");
-const asOf = /** @type {HTMLInputElement} */ (byId("as-of"));
 /** The address that the page's figures come from, as its programs have it. */
 const url = document.querySelector("[data-url]")?.textContent ?? "";
 
 equipCode();
-
-/** Shows the page as of another day. @type {(day: string) => void} */
-let choose = () => {};
-asOf.addEventListener("change", () => {
-  if (asOf.validity.valid) choose(asOf.value);
-});
-byId("now").addEventListener("click", () => choose(""));
 
 /** How often the service was asked: of two answers the later question counts. */
 let rounds = 0;
@@ -38,9 +28,8 @@ if (rounds === 0 && storedKey() !== null) tellFailure(() => location.reload());
 async function show(caller) {
   rounds += 1;
   const round = rounds;
-  const day = /^\d{4}-\d\d-\d\d$/.exec(fromAddress("as_of"))?.[0] ?? "";
-  const query = day === "" ? "" : `as_of=${day}`;
-  offerDays(day, caller);
+  const query = asOf() === "" ? "" : `as_of=${asOf()}`;
+  offerDays(caller, () => void show(caller));
   const [record, history, board] = await Promise.all([
     receive(`prices/${id}?${query}`, (response) => response.json()),
     receive(`history.csv?ids=${id}&${query}`, (response) => response.text()),
@@ -55,7 +44,7 @@ async function show(caller) {
   else if (problem !== null) trouble.append(problem.detail);
   if (record.content !== null) {
     showRecord(record.content, caller);
-    tellPublication(day, record.publication);
+    tellPublication(record.publication);
   }
   if (board.content !== null) {
     const { memory, semiconductor } = board.content;
@@ -83,37 +72,15 @@ async function receive(path, read) {
 }
 
 /**
- * Lets a caller with history choose the day as of which the page is shown.
- *
- * @param {string} day of the address; empty: now
- * @param {import("./key.js").Caller} caller
- */
-function offerDays(day, caller) {
-  known.hidden = caller.offer.depthDays === 0;
-  asOf.max = new Date().toISOString().slice(0, 10);
-  asOf.value = day;
-  byId("now").hidden = day === "";
-  choose = (other) => {
-    keepInAddress({ as_of: other });
-    void show(caller);
-  };
-}
-
-/**
  * Says as of when the page is, and names the publication in the requests and in the proof.
  *
- * @param {string} day
  * @param {string | null} publication
  */
-function tellPublication(day, publication) {
+function tellPublication(publication) {
+  tellAsOf(publication);
   const exact = publication === null ? url : `${url}?publication=${publication}`;
-  const named = publication === null ? "" : ` (publication ${publication})`;
-  byId("as-known").textContent =
-    day === ""
-      ? ""
-      : `As published by the end of ${dateWords(day)}${named}. Later prices and corrections are left out.`;
   for (const place of document.querySelectorAll("[data-url]")) {
-    place.textContent = day === "" ? url : exact;
+    place.textContent = asOf() === "" ? url : exact;
   }
   for (const place of document.querySelectorAll("[data-proof]")) place.textContent = exact;
 }

@@ -1,5 +1,6 @@
 /** The page of the indices in the browser: all of them, and one with its series and contributions. */
 import { askDecimals, askJson, endProblem, tellProblem } from "./api.js";
+import { asOf, offerDays, tellAsOf } from "./as-of.js";
 import { sessionLine } from "./board.js";
 import { showChart } from "./chart-panel.js";
 import { contractLink, contributionsTable, findingOf, indexFigures } from "./contributions.js";
@@ -66,7 +67,7 @@ async function choose(id) {
   if (!known.has(id)) {
     byId("one-body").hidden = byId("parts").hidden = true;
     endProblem(byId("one-problem"));
-    const { body, problem } = await askDecimals(`indices/${encodeURIComponent(id)}`);
+    const { body, problem } = await askDecimals(withAsOf(`indices/${encodeURIComponent(id)}`));
     if (problem === null) known.set(id, body);
     else if (id === chosen) tellProblem(byId("one-problem"), problem, () => void choose(id));
   }
@@ -164,17 +165,39 @@ byId("all").addEventListener("click", ({ target }) => {
   if (href === `#${chosen}` && isMissing) void choose(chosen);
 });
 
-await withKey(async (known) => {
-  caller = known;
+/** The path as of the moment that the address names. @param {string} path */
+const withAsOf = (path) => (asOf() === "" ? path : `${path}?as_of=${asOf()}`);
+
+/** How often the service was asked for the page: of two answers the later question counts. */
+let rounds = 0;
+await withKey(begin);
+
+/**
+ * Asks for all indices, and shows the one that the address names.
+ *
+ * @param {import("./key.js").Caller} one
+ * @returns {Promise<import("./api.js").Problem | null>}
+ */
+async function begin(one) {
+  caller = one;
   if (!caller.offer.index) return null;
-  const [listed, board] = await Promise.all([askDecimals("indices"), askJson("prices")]);
+  rounds += 1;
+  const round = rounds;
+  known.clear();
+  offerDays(caller, () => void again());
+  const [listed, board] = await Promise.all([
+    askDecimals(withAsOf("indices")),
+    askJson(withAsOf("prices")),
+  ]);
+  if (round !== rounds) return null;
   const problem = listed.problem ?? board.problem;
   if (problem !== null) return problem;
   const { body } = board;
   indices = listed.body.indices;
   session = listed.body.session_utc;
   names = new Map([...body.memory, ...body.semiconductor].map(({ id, name }) => [id, name]));
-  byId("session").innerHTML = sessionLine(body);
+  byId("session").innerHTML = asOf() === "" ? sessionLine(body) : "";
+  tellAsOf(board.publication);
   byId("attribution").textContent = body.attribution;
   byId("license").textContent = body.license;
   byId("access").hidden = true;
@@ -187,4 +210,12 @@ await withKey(async (known) => {
   if (location.hash !== "" && idInAddress() === null) history.replaceState(null, "", `#${id}`);
   await choose(id);
   return null;
-});
+}
+
+/** Shows the page as of another moment, or the problem. */
+async function again() {
+  const place = byId("one-problem");
+  endProblem(place);
+  const problem = await begin(caller);
+  if (problem !== null) tellProblem(place, problem, () => void again());
+}

@@ -1,7 +1,7 @@
 /** The market page in the browser: finding and sorting, kept in the address, and the caller's own tier. */
 import { fromAddress, keepInAddress } from "./address.js";
 import { askJson } from "./api.js";
-import { boardTable, coverageLine, sessionLine } from "./board.js";
+import { boardTable, coverageLine, LEVEL_LABELS, levelCell, sessionLine } from "./board.js";
 import { sparkline } from "./chart.js";
 import { withKey } from "./key.js";
 import { finding, overviewTable, movesHtml, pointsOf } from "./overview.js";
@@ -19,7 +19,12 @@ const sort = /** @type {HTMLSelectElement} */ (byId("sort"));
 const box = byId("board-box");
 
 /** As the address says it. What the table lacks, the one that a key brings may have. */
-const wanted = { q: fromAddress("q"), segment: fromAddress("segment"), sort: fromAddress("sort") };
+const wanted = {
+  q: fromAddress("q"),
+  segment: fromAddress("segment"),
+  sort: fromAddress("sort"),
+  scale: fromAddress("scale"),
+};
 /** What is said of the whole board (HTML), and its order in words; empty: its own. */
 let coverage = "";
 let order = "";
@@ -92,6 +97,47 @@ function tellOrder(words, sorted) {
   keep();
 }
 
+/** The records of the caller's board. @type {Map<string, import("./board.js").BoardRow>} */
+let records = new Map();
+const gigabyte = byId("gigabyte");
+
+/** Shows levels for a unit or for a gigabyte, as the address says. */
+function showScale() {
+  const scale = wanted.scale === "gb" ? "gb" : "unit";
+  gigabyte.ariaPressed = String(scale === "gb");
+  const head = box.querySelector("thead .level button");
+  if (head !== null) head.textContent = LEVEL_LABELS[scale];
+  for (const row of rows) {
+    const record = records.get(row.dataset["id"] ?? "");
+    const cell = /** @type {HTMLElement | null} */ (row.querySelector("td.level"));
+    if (record === undefined || cell === null) continue;
+    const { html, value } = levelCell(record, scale);
+    cell.innerHTML = html;
+    if (value == null) delete cell.dataset["value"];
+    else cell.dataset["value"] = String(value);
+  }
+  if (wanted.sort !== "") sortBy(wanted.sort);
+}
+gigabyte.addEventListener("click", () => {
+  wanted.scale = wanted.scale === "gb" ? "" : "gb";
+  showScale();
+  keep();
+});
+
+/** A comparison has at most so many lines. */
+const MOST_COMPARED = 4;
+
+/** Offers to compare the contracts that are ticked, whether the filter shows them or not. */
+box.addEventListener("change", () => {
+  const boxes = rows.flatMap((row) => row.querySelector("input") ?? []);
+  const ids = boxes.filter(({ checked }) => checked).map(({ value }) => value);
+  for (const each of boxes) each.disabled = !each.checked && ids.length === MOST_COMPARED;
+  const link = /** @type {HTMLAnchorElement} */ (byId("compare-link"));
+  link.href = `compare#ids=${ids.map(encodeURIComponent).join(",")}`;
+  link.textContent = `Compare ${counted(ids.length, "contract")}`;
+  byId("compare").hidden = ids.length === 0;
+});
+
 /** @type {number | undefined} */
 let later;
 const keep = () => keepInAddress(wanted);
@@ -134,7 +180,11 @@ async function showBoard() {
   const isEmpty = board.memory.length + board.semiconductor.length === 0;
   byId("moves").innerHTML = isEmpty ? "" : movesHtml(board);
   box.innerHTML = isEmpty ? "" : boardTable(board, true);
+  records = new Map([...board.memory, ...board.semiconductor].map((row) => [row.id, row]));
+  byId("compare").hidden = true;
   control();
+  gigabyte.hidden = [...records.values()].every((row) => row.usd_per_gb == null);
+  if (!gigabyte.hidden) showScale();
   goBack();
   return showLines(board.session_utc.slice(0, 10), snapshot);
 }

@@ -285,6 +285,27 @@ describe("with a key", () => {
     expect(await page.innerText("#order")).toMatch(/^The 20 largest of .*, sorted by Weight/);
   });
 
+  inChromium("as known at a moment, all figures are of the publication of then", async () => {
+    const store = await publishIndexMarket();
+    const own = await startTestProxy({ store });
+    const [first] = (await own.get(`${API}/publications`)).json.publications;
+    const newest = await publishNext(store);
+    await eventually(async () => (await snapshotOf(own)) === newest);
+    await keepKey(page, own.pro);
+    await open(page, `${own.url}/indices?as_of=${first.at}#nand`);
+    expect(await page.innerText("#as-known")).toContain("(publication 1)");
+    const old = await own.get(`${API}/indices?publication=1`, { key: own.pro });
+    expectList(await rowsIn(page, "#all"), old.json.indices);
+    await page.click("text=Show the newest");
+    await page.locator("#as-known:empty").waitFor({ state: "attached" });
+    await page.locator("#session .session").waitFor();
+    const now = await own.get(`${API}/indices`, { key: own.pro });
+    expect(now.json.indices).not.toEqual(old.json.indices);
+    expectList(await rowsIn(page, "#all"), now.json.indices);
+    expect(page.url()).toBe(`${own.url}/indices#nand`);
+    await own.close();
+  });
+
   inChromium("an index of a newer session than the table's says so", async () => {
     const store = await publishIndexMarket();
     const own = await startTestProxy({ store });

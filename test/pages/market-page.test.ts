@@ -382,6 +382,47 @@ describe("sorting", () => {
   });
 });
 
+inChromium("four contracts at most are ticked, and a link compares them", () =>
+  visit("pro", async (page) => {
+    const records = recordsOf(await board("pro"));
+    const boxes = page.locator("#board input[type=checkbox]");
+    expect(await boxes.count()).toBe(records.length);
+    for (const at of [0, 1, 2, 3]) await boxes.nth(at).check();
+    expect(await boxes.nth(4).isDisabled()).toBe(true);
+    await boxes.nth(1).uncheck();
+    expect(await boxes.nth(4).isDisabled()).toBe(false);
+    const link = page.locator("#compare a");
+    expect(await link.innerText()).toBe("Compare 3 contracts");
+    const ids = [0, 2, 3].map((at) => records[at]?.id);
+    expect(await link.getAttribute("href")).toBe(`compare#ids=${ids.join(",")}`);
+  }),
+);
+
+inChromium("levels for a gigabyte are the API's, sorted, and kept in the address", () =>
+  visit("pro", async (page) => {
+    const records = recordsOf(await board("pro"));
+    await page.click("#gigabyte");
+    await page.click("#board thead .level button");
+    const perGb = new Map(records.map((row) => [row.id, row.usd_per_gb ?? null]));
+    const rows = await rowsOf(page);
+    const figures = rows.map(({ id, cells }) => [id, cells["level"]]);
+    expect(new Set(rows.map(({ id }) => id)).size).toBe(records.length);
+    for (const [id = "", text] of figures) {
+      const exact = perGb.get(id);
+      expect([id, text === "" ? null : shown(text as string)]).toEqual([
+        id,
+        exact == null ? null : Number(exact.toFixed(3)),
+      ]);
+    }
+    const sorted = rows.flatMap(({ id }) => perGb.get(id) ?? []);
+    expect(sorted.length).toBeGreaterThan(1);
+    expect(sorted).toEqual(sorted.toSorted((a, b) => b - a));
+    expect(page.url()).toBe(`${proxy.url}/?scale=gb&sort=-spot_usd`);
+    await page.click("#gigabyte");
+    expect(page.url()).toBe(`${proxy.url}/?sort=-spot_usd`);
+  }),
+);
+
 inChromium("segment and words filter together, and keep their order", async () => {
   const records = recordsOf(await board("pro"));
   await visit("pro", async (page) => {
