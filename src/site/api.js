@@ -98,6 +98,14 @@ const UNREACHABLE = {
   status: 0,
 };
 
+/** An answer that ended before its end. @type {Problem} */
+export const BROKEN_OFF = {
+  code: "broken_off",
+  title: "Half an answer",
+  detail: "The answer of the service broke off.",
+  status: 0,
+};
+
 /**
  * Whether the same request may succeed later, without any change.
  *

@@ -3,7 +3,7 @@
  * in its parameters, `?range=1y&scale=usd&axis=log`. A link from elsewhere needs only the first.
  */
 import { fromAddress, keepInAddress } from "./address.js";
-import { ask, askJson, ROOT, storedKey } from "./api.js";
+import { ask, askJson, BROKEN_OFF, endProblem, ROOT, tellProblem } from "./api.js";
 import { rangeButtons, toolsHtml } from "./chart-panel.js";
 import { FILE_PLOT } from "./chart-file.js";
 import * as comparison from "./comparison.js";
@@ -98,7 +98,7 @@ async function load(lines) {
       const { response, problem } = await ask(path);
       if (response === null) return problem;
       const csv = await response.text().catch(() => null);
-      if (csv === null) return { status: 0, detail: "The answer broke off." };
+      if (csv === null) return BROKEN_OFF;
       const closes = closesById(csv);
       for (const line of missing.filter((each) => each.kind === kind)) {
         histories.set(nameIn(line), closes.get(line.id) ?? []);
@@ -111,7 +111,7 @@ async function load(lines) {
   return problems.find((problem) => problem !== null) ?? null;
 }
 
-/** Shows what the address names. */
+/** Shows what the address names. @returns {Promise<void>} */
 async function show() {
   rounds += 1;
   const round = rounds;
@@ -120,30 +120,13 @@ async function show() {
   offer(lines);
   const problem = await load(lines);
   if (round !== rounds) return;
-  trouble.replaceChildren();
-  if (problem !== null) {
-    // What was drawn before stays.
-    tellFailure(problem, show);
-    return;
-  }
+  endProblem(trouble);
+  // The last drawing stays.
+  if (problem !== null) return tellProblem(trouble, problem, () => void show());
   draw(
     lines.map((line) => ({ ...line, points: histories.get(nameIn(line)) ?? [] })),
     leftOut,
   );
-}
-
-/**
- * @param {{ status: number, detail: string }} problem
- * @param {() => unknown} again
- */
-function tellFailure({ status, detail }, again) {
-  const isAway = status === 0 || status >= 500;
-  const retry = document.createElement("button");
-  retry.type = "button";
-  retry.textContent = "Retry";
-  retry.addEventListener("click", again);
-  document.querySelector(".waiting")?.remove();
-  trouble.replaceChildren(...(isAway ? ["Could not load. ", retry] : [detail]));
 }
 
 /** Offers what is not compared yet. @param {readonly Known[]} lines */
@@ -340,22 +323,17 @@ addEventListener("popstate", () => {
 // No key stays in an address.
 if (location.hash.includes("cbk_")) history.replaceState(null, "", location.pathname);
 await withKey(begin);
-// The service did not even say whose key it is.
-if (catalog.size === 0 && trouble.textContent === "" && storedKey() !== null) {
-  tellFailure({ status: 0, detail: "" }, () => location.reload());
-}
-
 /**
  * Asks for the names, and shows what the address compares.
  *
  * @param {import("./key.js").Caller} known
- * @returns {Promise<void>}
+ * @returns {Promise<import("./api.js").Problem | null>}
  */
 async function begin(known) {
   caller = known;
   histories.clear();
   const { body, problem } = await askJson("contracts");
-  if (problem !== null) return tellFailure(problem, () => begin(known));
+  if (problem !== null) return problem;
   const composite = [{ id: "composite", name: "Composite" }];
   /** @type {Known[]} */
   const indices = [
@@ -378,7 +356,7 @@ async function begin(known) {
   );
   catalog = new Map([...indices, ...contracts].map((line) => [nameIn(line), line]));
   document.querySelector(".waiting")?.remove();
-  trouble.replaceChildren();
   byId("tool").hidden = false;
   await show();
+  return null;
 }

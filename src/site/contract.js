@@ -1,5 +1,5 @@
 /** The page of a contract in the browser: the caller's own tier, with the chart of the closes. */
-import { ask, storedKey } from "./api.js";
+import { ask, BROKEN_OFF, endProblem, tellProblem } from "./api.js";
 import { asOf, offerDays, tellAsOf } from "./as-of.js";
 import { showChart } from "./chart-panel.js";
 import { findingOf } from "./contributions.js";
@@ -21,8 +21,6 @@ equipCode();
 /** How often the service was asked: of two answers the later question counts. */
 let rounds = 0;
 await withKey(show);
-// The service did not even say whose key it is.
-if (rounds === 0 && storedKey() !== null) tellFailure(() => location.reload());
 
 /** @param {import("./key.js").Caller} caller */
 async function show(caller) {
@@ -37,11 +35,8 @@ async function show(caller) {
   ]);
   if (round !== rounds) return;
   const problem = record.problem ?? history.problem;
-  const isAway = problem !== null && (problem.status === 0 || problem.status >= 500);
-  trouble.replaceChildren();
-  if (problem !== null) for (const place of document.querySelectorAll(".waiting")) place.remove();
-  if (isAway) tellFailure(() => show(caller));
-  else if (problem !== null) trouble.append(problem.detail);
+  endProblem(trouble);
+  if (problem !== null) tellProblem(trouble, problem, () => void show(caller));
   if (record.content !== null) {
     showRecord(record.content, caller);
     tellPublication(record.publication);
@@ -67,7 +62,7 @@ async function receive(path, read) {
   const { response, problem } = await ask(path.replace(/[?&]$/, ""));
   if (response === null) return { content: null, publication: null, problem };
   const content = await read(response).catch(() => null);
-  const broken = content === null ? { status: 0, detail: "The answer broke off." } : null;
+  const broken = content === null ? BROKEN_OFF : null;
   return { content, publication: response.headers.get("x-publication"), problem: broken };
 }
 
@@ -83,19 +78,6 @@ function tellPublication(publication) {
     place.textContent = asOf() === "" ? url : exact;
   }
   for (const place of document.querySelectorAll("[data-proof]")) place.textContent = exact;
-}
-
-/**
- * Says that the figures could not be loaded. What the page shows stays.
- *
- * @param {() => unknown} again
- */
-function tellFailure(again) {
-  const retry = document.createElement("button");
-  retry.type = "button";
-  retry.textContent = "Retry";
-  retry.addEventListener("click", again);
-  trouble.replaceChildren("Could not load. ", retry);
 }
 
 /**

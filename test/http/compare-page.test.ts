@@ -77,7 +77,7 @@ test("without a key the page says what includes it, and names nothing of the mar
   const { status, text: page } = await proxy.get("/compare");
   expect(status).toBe(200);
   expect(page).toContain("Included in Starter and Pro. Have a key? Paste it above.");
-  expect(page).toContain("Five years of daily closes with Pro (19 USD a month)");
+  expect(page).toContain("Five years of daily closes with Pro (<b>19 USD</b> a month)");
 });
 
 describe.each(["starter", "pro"] as const)("with a key of %s", (tier) => {
@@ -223,7 +223,7 @@ describe("with a key of pro", () => {
         await page.route("**/history.csv**", (route) => route.abort());
         await page.getByLabel("Add").selectOption(`ids ${B}`);
         await page.locator("#trouble button").waitFor();
-        expect(await page.innerText("#trouble")).toBe("Could not load. Retry");
+        expect(await page.innerText("#trouble")).toBe("Could not reach the service. Retry");
         expect(await page.locator(".chart path.line").count()).toBe(1);
         await page.unroute("**/history.csv**");
         await page.getByRole("button", { name: "Retry" }).click();

@@ -698,14 +698,14 @@ describe("while the service is away", () => {
       await page.route(away, (route) => route.abort());
       await open(page, `${proxy.url}/contracts/keyed-plain-20`);
       const main = await page.locator("main").innerText();
-      expect(main).toContain("Could not load. Retry");
+      expect(main).toContain("Could not reach the service. Retry");
       expect(main).not.toMatch(/Unlock|with Pro|Loading/);
       await page.unroute(away);
       await page.getByRole("button", { name: "Retry" }).click();
       await page.locator(".charted").waitFor();
       const body = await answer("keyed-plain-20", "pro");
       expect((await fieldsOf(page))["spot_usd"]).toBe(body.spot_usd);
-      expect(await page.locator("main").innerText()).not.toContain("Could not load");
+      expect(await page.locator("main").innerText()).not.toContain("Could not reach");
     } finally {
       await context.close();
     }
@@ -721,7 +721,7 @@ describe("while the service is away", () => {
       const { spot_usd } = await answer("free-corrected", "free");
       expect((await fieldsOf(page))["spot_usd"]).toBe(spot_usd);
       const main = await page.locator("main").innerText();
-      expect(main).toContain("Could not load. Retry");
+      expect(main).toContain("Could not reach the service. Retry");
       expect(main).not.toContain("with Pro");
     } finally {
       await context.close();

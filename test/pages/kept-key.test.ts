@@ -154,7 +154,11 @@ inChromium(
       ]);
       await other.getByRole("button", { name: "Forget" }).click();
       await expect
-        .poll(() => other.evaluate(`document.querySelectorAll("#board tbody tr").length === 10`))
+        .poll(() =>
+          other.evaluate(
+            `document.querySelectorAll("#board tbody tr:not(:has(.lock))").length === 10`,
+          ),
+        )
         .toBe(true);
       expect(await other.evaluate("[sessionStorage.length, localStorage.length]")).toEqual([0, 0]);
       await page.reload();
@@ -201,7 +205,8 @@ inChromium("before the first paint the page knows whether a key is kept", async 
   }
 });
 
-const rowsOf = (page: Page): Promise<number> => page.locator("#board tbody tr").count();
+const rowsOf = (page: Page): Promise<number> =>
+  page.locator("#board tbody tr:not(:has(.lock))").count();
 
 inChromium("forgetting it brings the free page back", async () => {
   const { context } = await contextOf();
@@ -212,7 +217,11 @@ inChromium("forgetting it brings the free page back", async () => {
     expect(await rowsOf(page)).toBeGreaterThan(10);
     await page.getByRole("button", { name: "Forget" }).click();
     await expect
-      .poll(() => page.evaluate(`document.querySelectorAll("#board tbody tr").length === 10`))
+      .poll(() =>
+        page.evaluate(
+          `document.querySelectorAll("#board tbody tr:not(:has(.lock))").length === 10`,
+        ),
+      )
       .toBe(true);
     expect(await page.evaluate("sessionStorage.length")).toBe(0);
     expect(await page.locator("#key-field").inputValue()).toBe("");
