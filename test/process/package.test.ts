@@ -90,7 +90,7 @@ test("has the compiled files and the documentation, and no sources or tests", ()
     (path) =>
       !/^dist\/(?:src\/(?!docs\/)|bin\/)[\w/-]+\.(?:js|json|csv)$/.test(path) &&
       !/^dist\/src\/commands\/init\/[\w.]+$/.test(path) &&
-      !/^dist\/src\/site\/[\w-]+\.(?:css|html|ico|png|svg)$/.test(path) &&
+      !/^dist\/src\/site\/[\w-]+\.(?:css|html|ico|png|svg|webp)$/.test(path) &&
       !/^dist\/src\/site\/documents\/[\w-]+\.(?:html|json|md|txt)$/.test(path) &&
       !/^docs\/(?:explain|operate|reference)\/[\w-]+\.md$/.test(path),
   );
