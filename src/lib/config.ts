@@ -143,7 +143,10 @@ export const configurationOf = (command: Command): ConfiguredValue[] =>
     return {
       option: option.long ?? option.flags,
       variable,
-      value: text === undefined ? null : withoutSecrets(String(text)),
+      value:
+        text === undefined
+          ? null
+          : withoutSecrets(typeof text === "string" ? text : JSON.stringify(text)),
       source:
         source === "cli"
           ? "option"

@@ -202,7 +202,10 @@ describe("--wait", () => {
 
   test("standard input cannot be read again: 2", async () => {
     const { code, stderr } = await words("--quotes", "-", "--wait", "25m");
-    expect([code, stderr]).toEqual([2, expect.stringContaining("--wait cannot read standard input (-) again")]);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining("--wait cannot read standard input (-) again"),
+    ]);
   });
 
   test.each(["0", "25 minutes", "-1s", "2d"])("--wait %s: 2", async (text) => {

@@ -184,6 +184,8 @@ describe("the command", () => {
       quotes: quotesOf({ a: 12, b: 11, c: 12, d: 3 }),
     });
     expect((await desk(`prune --keep-days 0 --store ${to}`, from)).code).toBe(0);
-    expect((await desk("prune --help", from)).out).toContain("Do not prune a copy of another store");
+    expect((await desk("prune --help", from)).out).toContain(
+      "Do not prune a copy of another store",
+    );
   });
 });

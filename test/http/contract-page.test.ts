@@ -649,7 +649,7 @@ inChromium.each(["starter", "pro"] as const)(
       await page.getByLabel("As known on").fill(day);
       const banner = page.locator("#as-known", { hasText: "As published by" });
       await banner.waitFor();
-      const publication = headers["x-publication"];
+      const publication = String(headers["x-publication"]);
       expect(await banner.innerText()).toBe(
         `As published by the end of 20 November 2026 (publication ${publication}). Later prices and corrections are left out.`,
       );
