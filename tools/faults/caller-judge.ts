@@ -5,7 +5,7 @@ import { gunzipSync } from "node:zlib";
 import { parseSession, type Session } from "../../src/market/session.ts";
 import { TIER_NAMES, type TierName } from "../../src/market/tier.ts";
 import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from "../../src/api/problems.ts";
-import { ASSETS_PATH } from "../../src/api/uncounted-routes.ts";
+import { assetPath } from "../../src/proxy/answers/pages/assets.ts";
 import { siteAssets } from "../../src/site/site-files.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { parseManifest } from "../../src/snapshot/manifest.ts";
@@ -58,7 +58,7 @@ export class Judge {
       ...pagePaths("item-0"),
       ...uncountedPaths("key"),
       ...uncountedPaths("everybody"),
-      ...siteAssets().map((name) => ASSETS_PATH + name),
+      ...siteAssets().map(assetPath),
     ];
     const pages = addresses.map(async (page) => {
       const response = await fetch(url + page, { headers: { "accept-encoding": "identity" } });
