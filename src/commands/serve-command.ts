@@ -50,7 +50,7 @@ export function serveCommand(): Command {
 
 /**
  * Serves until `ended`: by default SIGTERM or SIGINT. `whileServing` begins once the proxy listens; if it
- * throws, that ends the proxy, too.
+ * throws, the proxy also ends.
  */
 export async function serve(
   options: ServeOptions,
@@ -83,7 +83,7 @@ export async function serve(
     const gatekeeper = await openGatekeeper(options.state, clock, onTrouble, onEviction);
     try {
       const keys = verifyKeys?.map(({ fingerprint }) => fingerprint);
-      if (keys !== undefined) log.info({ keys }, "only what is signed is served");
+      if (keys !== undefined) log.info({ keys }, "only signed entries are served");
       const proxy = await startProxy({
         store,
         verifyKeys,
@@ -162,7 +162,7 @@ async function renew(
   const proxy = await started;
   try {
     const tls = await readTls(options);
-    if (tls === null) return log.info({}, "SIGHUP: there is no certificate to read again");
+    if (tls === null) return log.info({}, "SIGHUP ignored: no --tls-cert configured");
     proxy.renewCertificate(tls);
     const { subject, validTo } = new X509Certificate(tls.cert);
     log.info({ subject, valid_to: validTo }, "SIGHUP: new connections get this certificate");

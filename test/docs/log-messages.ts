@@ -17,7 +17,7 @@ const MEANINGS: Readonly<Record<string, readonly [meaning: string, remedy: strin
     "the caller got 503 `busy`",
     "check the store; run `chipboard snapshots verify --all`",
   ],
-  "only what is signed is served": ["the proxy was started with `--verify-key`", ""],
+  "only signed entries are served": ["the proxy was started with `--verify-key`", ""],
   "publication log cannot be read": [
     "the proxy goes on with its snapshot and tries again; `err` says why",
     "`damaged`: run `chipboard snapshots verify`; otherwise check the store",
@@ -38,7 +38,7 @@ const MEANINGS: Readonly<Record<string, readonly [meaning: string, remedy: strin
     "`trouble` says why",
     "correct the files and send SIGHUP again",
   ],
-  "SIGHUP: there is no certificate to read again": ["the proxy runs without `--tls-cert`", ""],
+  "SIGHUP ignored: no --tls-cert configured": ["the proxy runs without `--tls-cert`", ""],
   "snapshot switched": ["callers get this publication from now on", ""],
   "store answers again": ["", ""],
   "stored file cannot be sent": [

@@ -284,7 +284,8 @@ describe("serve", () => {
     const readyOf = async ({ url }: Serving): Promise<Record<string, unknown>> =>
       (await (await fetch(`${url}/readyz`)).json()) as Record<string, unknown>;
     const proxy = await start();
-    const line = (): string[] => proxy.stderr().match(/.*only what is signed is served.*\n/g) ?? [];
+    const line = (): string[] =>
+      proxy.stderr().match(/.*only signed entries are served.*\n/g) ?? [];
     await eventually(() => line().length > 0);
     expect(line().map((text) => JSON.parse(text).keys)).toEqual([[fingerprint]]);
     await shop.publish(SECOND, "--sign-key @k");
