@@ -1,4 +1,4 @@
-"""What the parts of bill.csv cost now, and what they cost in each week of the year before."""
+"""The cost of the parts of bill.csv now and in each week of the year before."""
 import csv, os
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal

@@ -63,11 +63,11 @@ export const HEADERS = {
   ),
   etag: header("Strong, and another for each content coding.", "string"),
   "unencoded-digest": header(
-    "sha-256 of the whole body without content coding, of a part's file, too; not on a 304.",
+    "sha-256 of the whole body without content coding; in a 206, of the whole file; not on a 304.",
     "string",
   ),
   "content-disposition": header(
-    "The name to save it under: session, tier and file; that of a selection ends with -selection.",
+    "The name to save it under: session, tier and file; the name of a selection ends with -selection.",
     "string",
   ),
   "accept-ranges": header("bytes: a GET with Range gets a part. none: the whole file.", "string"),
@@ -80,7 +80,7 @@ export function ref(kind: string, name: string): Json {
   return { $ref: `#/components/${kind}/${name}` };
 }
 
-/** References to these header fields, and to those of every answer. */
+/** References to these header fields, and to the header fields of every answer. */
 export const headerRefs = (names: readonly HeaderName[]): Json =>
   Object.fromEntries(
     [...Object.keys(EVERYWHERE), ...names].map((name) => [name, ref("headers", name)]),
@@ -91,7 +91,7 @@ export function componentSchemas(): Readonly<Record<string, JsonSchema>> {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(SCHEMAS)) registry.add(schema, { id });
   const uri = (id: string): string => `#/components/schemas/${id}`;
-  // Those of output forbid fields that they do not name.
+  // Schemas of output forbid fields that they do not name.
   const { schemas } = z.toJSONSchema(registry, { uri, io: "input" });
   return Object.fromEntries(
     Object.entries(schemas).map(([id, { $schema: _schema, $id: _id, ...schema }]) => [

@@ -65,10 +65,10 @@ const STAMP: readonly HeaderName[] = [
 const stampOf = (route: DataRoute): readonly HeaderName[] =>
   hasHistory(route) ? [...STAMP, "x-history-from"] : STAMP;
 
-/** The routes in the document, in its order: every address but those of the pages. */
+/** The routes in the document, in its order: every address except pages. */
 export const documented = (): Route[] => TAGS.flatMap(({ name }) => documentedIn(name));
 
-/** Those of a group. */
+/** The routes of a group. */
 export function documentedIn(tag: Route["tag"]): Route[] {
   const { publications, entry, ...others } = UNCOUNTED_ROUTES;
   const ofLog = [publications, SUMS_ROUTE, entry];

@@ -73,7 +73,7 @@ const definition = (name: string, schema: JsonSchema, html: string): string =>
 
 const SCHEMAS = componentSchemas();
 
-/** The fields of an object; those of objects in it stand below the field that holds them. */
+/** The fields of an object; the fields of an inner object follow the field that holds it. */
 const fieldsOf = ({ properties = {} }: JsonSchema = {}): string[] =>
   Object.entries(properties).map(([name, field]) => {
     const inner = fieldsOf(innerOf(field));

@@ -36,7 +36,7 @@ export const withSlots = (text: string, isRunnable: boolean): string =>
     return value;
   });
 
-/** Each makes Markdown from what stands after its name in the slot. */
+/** Each makes Markdown from the text after its name in the slot. */
 const MAKERS: Readonly<Record<string, (argument: string, isRunnable: boolean) => string>> = {
   tiers: tierTable,
   timeliness: () =>
