@@ -36,7 +36,7 @@ export interface ServeOptions extends StoreOptions, StateOptions, VerifyKeyOptio
   readonly logRequests: RequestLog;
 }
 
-/** The options of `serve`. `demo` has them, too. */
+/** The options of `serve`. `demo` also has them. */
 export const serveOptions = (): Option[] => [
   ...storeOptions(),
   stateOption(),

@@ -60,7 +60,7 @@ export interface Service {
   readonly metricsPort: number | null;
 }
 
-/** Runs every check, in the order of the table. Throws only what is a defect. */
+/** Runs every check, in the order of the table. Throws only on a defect. */
 export async function examine(service: Service): Promise<Finding[]> {
   const { store, clock } = service;
   const state = await orFailure(() => surveyState(service.state));

@@ -10,9 +10,9 @@ import { createClock, type Clock } from "./clock.ts";
 import { plainText, printNotice } from "./terminal.ts";
 import { distance } from "./text.ts";
 
-/** Those without a variable. */
+/** Options without a variable. */
 const onceOptions = new WeakSet<Option>();
-/** What was given for an option, as text. */
+/** The given value of an option, as text. */
 const givenTexts = new WeakMap<Option, string>();
 
 const variableOf = (option: Option): string =>

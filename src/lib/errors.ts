@@ -77,7 +77,7 @@ export class DamageError extends ChipboardError {
   readonly exitCode = EXIT.damaged;
 }
 
-/** A command has printed what is wrong. Only its exit code is left to give. */
+/** A command has printed its error. Only its exit code is left to give. */
 export class PrintedError extends Error {
   readonly exitCode: ExitCode;
 

@@ -10,8 +10,8 @@ export const fromAddress = (name) => new URL(location.href).searchParams.get(nam
 /**
  * Writes parameters into the page's address. Other parameters and the fragment stay.
  *
- * @param {Record<string, string>} values an empty value takes its parameter away, and so does one that
- *   holds a key: addresses are passed on and logged
+ * @param {Record<string, string>} values an empty value removes its parameter. A value with a key
+ *   also removes it, because people share addresses and servers log them
  */
 export function keepInAddress(values) {
   const address = new URL(location.href);

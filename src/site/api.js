@@ -27,7 +27,7 @@ export function storeKey(key, isForDevice) {
   (isForDevice ? DEVICE : sessionStorage)?.setItem(STORED_AS, key);
 }
 
-/** Forgets the key of the tab and that of the device. */
+/** Forgets the keys of the tab and of the device. */
 export function forgetKey() {
   sessionStorage.removeItem(STORED_AS);
   DEVICE?.removeItem(STORED_AS);

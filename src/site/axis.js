@@ -71,8 +71,8 @@ export function levelTicks(low, high, spaces = 4) {
 /**
  * The labels of a date axis: first days of months, of every month or of every third, sixth, twelfth, …,
  * so that at most 13 stand on a wide axis, and at most 5 on a narrow one. Fewer than two: the first and
- * the last day instead. January has its year beside it, and so has the first label, unless January is
- * next; on a long axis the year stands alone.
+ * the last day instead. January has its year beside it. The first label also has it, unless January is
+ * next. On a long axis the year stands alone.
  *
  * @param {number} from a day since 1970
  * @param {number} to the last day

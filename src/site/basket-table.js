@@ -58,7 +58,7 @@ export const levelHtml = ({ ticker, spot_usd, unit }) =>
   `${foreign(ticker)} · <span data-field="spot_usd">${figureHtml(spot_usd)}</span> ${foreign(unit)}`;
 
 /**
- * Says what is wrong with a contract, or with its amount, at its row.
+ * Shows the problem of a contract, or of its amount, at its row.
  *
  * @param {HTMLElement} box of the table
  * @param {string} id

@@ -151,7 +151,7 @@ byId("link").addEventListener("click", ({ target }) => {
 /** The query whose price is asked for; empty: none. */
 let asked = "";
 
-/** Prices the basket, and says what is wrong with it at its rows. */
+/** Prices the basket, and shows its problems at its rows. */
 async function price() {
   for (const id of basket.parts.keys()) takeBack(box, id);
   const query = basketQuery(basket);
@@ -176,7 +176,7 @@ async function price() {
   }
   const { body, problem } = await askDecimals(`index?${query}`);
   if (query === asked) asked = "";
-  // The basket may have changed meanwhile: then the answer is not the price of what is shown.
+  // If the basket has changed meanwhile, the answer is not the price of the shown one.
   if (query !== basketQuery(basket)) return;
   if (problem !== null) {
     refuse(problem);
@@ -204,7 +204,7 @@ async function price() {
 /**
  * Shows what the basket cost at each close.
  *
- * @param {string} query that of the price
+ * @param {string} query as asked for the price
  * @param {import("./contributions.js").IndexBody} body the price
  */
 async function showCosts(query, body) {
@@ -286,7 +286,7 @@ await withKey(async (known) => {
   byId("license").textContent = body.license;
   byId("tool").hidden = false;
   if (!open()) changed(true);
-  // Not "hashchange": browsers leave that out where the range in the address differs, too.
+  // Not "hashchange": browsers omit it if the range in the address also differs.
   addEventListener("popstate", () => {
     // Another fragment is a place on the page, such as the one that the skip link names.
     if (!open()) keepInAddress();
@@ -296,7 +296,7 @@ await withKey(async (known) => {
 });
 const named = byId("tool").hidden ? readBasket(location.hash.slice(1)) : null;
 if (named !== null) {
-  // Whoever cannot price a link still reads what it holds.
+  // A reader who cannot price a link still sees its contracts.
   const { body } = await askJson("contracts");
   /** @type {readonly { id: string, name: string }[]} */
   const contracts = body?.contracts ?? [];

@@ -13,7 +13,7 @@ import { keep, keepButtons } from "./save.js";
  * @property {(points: readonly import("./chart.js").Point[]) => string} titleOf The title of those that are drawn.
  * @property {string} to The last date of the axis.
  * @property {number} depthDays Of the caller's tier; longer ranges are not offered.
- * @property {string} fileName Of what is saved, without extension.
+ * @property {string} fileName Name of saved files, without extension.
  * @property {string} csv The text of the CSV.
  * @property {readonly string[]} notes Lines below the saved chart, such as the credit line.
  * @property {boolean} [isBare] Whether there are neither ranges nor buttons: all points are shown.

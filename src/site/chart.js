@@ -14,7 +14,7 @@ import { escaped, foreign } from "./text.js";
 /** @typedef {import("./layout.js").Layout} Layout */
 
 /**
- * What a chart shows, in words: the lowest, highest, first and last close, and what is marked.
+ * What a chart shows, in words: the lowest, highest, first and last close, and the marks.
  *
  * @param {Layout} drawn
  */

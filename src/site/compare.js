@@ -1,6 +1,6 @@
 /**
- * The page of comparisons in the browser. What is compared stands in the address, `#ids=a,b&indices=dram`, and how
- * in its parameters, `?range=1y&scale=usd&axis=log`. A link from elsewhere needs only the first.
+ * The page of comparisons in the browser. The address names the compared lines, `#ids=a,b&indices=dram`, and has the
+ * view in its parameters, `?range=1y&scale=usd&axis=log`. A link from elsewhere needs only the lines.
  */
 import { fromAddress, keepInAddress } from "./address.js";
 import { ask, askJson, BROKEN_OFF, endProblem, ROOT, tellProblem } from "./api.js";
@@ -129,7 +129,7 @@ async function show() {
   );
 }
 
-/** Offers what is not compared yet. @param {readonly Known[]} lines */
+/** Offers the lines that are not compared yet. @param {readonly Known[]} lines */
 function offer(lines) {
   const names = new Set(lines.map(nameIn));
   const groups = Map.groupBy(catalog.values(), ({ segment }) => segment ?? "Indices");

@@ -165,7 +165,7 @@ export const figureText = (point) =>
   grouped((rounded(textOf(point), point.close < 100 ? 3 : 2) ?? "").replace(/(\.\d\d)0$/, "$1"));
 
 /**
- * The levels of a logarithmic axis: 1, 2 and 5 times powers of ten; of a small range those of a linear one.
+ * The levels of a logarithmic axis: 1, 2 and 5 times powers of ten. A small range has the levels of a linear axis.
  *
  * @param {number} least above 0
  * @param {number} most
@@ -326,7 +326,7 @@ export const breakWords = (lines) =>
   );
 
 /**
- * What is drawn as CSV: a column for each line, a row for each day on which one has a close.
+ * The drawn lines as CSV: a column for each line, a row for each day on which one has a close.
  *
  * @param {readonly DrawnLine[]} lines
  */

@@ -1,6 +1,6 @@
 /**
  * The figures of an index or a basket, the same in Node and in the browser. Figures come as decimals, digit
- * by digit as the API gives them; people see two places of what is no price.
+ * by digit as the API gives them; people see other figures than prices in two places.
  */
 import { basisHtml } from "./board.js";
 import { bars } from "./chart.js";
@@ -98,7 +98,7 @@ function likeHtml({ like_for_like: like, contributions }) {
 const USD_PLACES = 6;
 
 /**
- * What part of the cost of all is that of one, percent with two decimals; null: there is no such cost.
+ * The share of one cost in the cost of all, percent with two decimals; null: there is no such cost.
  *
  * @param {string | null | undefined} cost US dollars, as the API gives them
  * @param {readonly (string | null | undefined)[]} costs of all
@@ -112,7 +112,7 @@ export function shareOf(cost, costs) {
 /** A count. @param {string | number | null | undefined} count */
 export const countHtml = (count) => figureHtml(count, 0);
 
-/** What is no price, in two places. @param {string | null} figure */
+/** A figure that is no price, in two places. @param {string | null} figure */
 export const placesHtml = (figure) => figureHtml(rounded(figure));
 
 /**

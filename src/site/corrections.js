@@ -1,4 +1,4 @@
-/** The page of corrections in the browser: those of the caller's tier, with their levels. */
+/** The page of corrections in the browser: the corrections of the caller's tier, with their levels. */
 import { askDecimals, askJson } from "./api.js";
 import { contractLink } from "./contributions.js";
 import { changeBetween } from "./decimal.js";
@@ -48,7 +48,7 @@ const COLUMNS = [
 
 /**
  * @param {string | null} level
- * @param {string} without what stands in its place
+ * @param {string} without the text in its place
  */
 const levelHtml = (level, without) =>
   level === null ? `<span class="none">${without}</span>` : figureHtml(level);

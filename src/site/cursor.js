@@ -96,7 +96,7 @@ export const closeReader = (drawn) => (at) => {
 };
 
 /**
- * What stands beside the cursor: date, close, change against the close before, and a break or a correction.
+ * The text beside the cursor: date, close, change against the close before, and a break or a correction.
  *
  * @param {Place} point
  * @param {Place | undefined} before

@@ -10,7 +10,7 @@ import { escaped } from "./text.js";
  * @property {(row: Row, at: number) => string} html The content of a cell.
  * @property {string} [name] Class of its cells; `n`: aligned to the right.
  * @property {(row: Row) => string | number | null | undefined} [value] What its figures are sorted by.
- * @property {string} [field] What it can be sorted by, as an address names it.
+ * @property {string} [field] The name of its order in an address.
  */
 
 /**

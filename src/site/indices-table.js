@@ -10,7 +10,7 @@ import { changeHtml, escaped, foreign } from "./text.js";
  */
 
 /**
- * The name of an index for people. The catalog gives all names but that of the composite.
+ * The name of an index for people. The catalog gives all names except the composite's.
  *
  * @param {Pick<ListedIndex, "id" | "name">} index
  */

@@ -148,7 +148,7 @@ more.addEventListener("click", () => {
   showContributions(body);
 });
 
-// Not "hashchange": browsers leave that out where the range in the address differs, too.
+// Not "hashchange": browsers omit it if the range in the address also differs.
 addEventListener("popstate", () => {
   const id = idInAddress();
   // Another fragment is a place on the page, such as the one that the skip link names.

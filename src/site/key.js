@@ -22,7 +22,7 @@ import { counted, escaped } from "./text.js";
  * @typedef {{ title: string, delaySessions: number, depthDays: number, index: boolean, baskets: boolean }} Offer
  * @typedef {Usage & { offer: Offer }} Caller
  *
- * Shows the page as the caller sees it. What it lacks for a problem, it says by returning that.
+ * Shows the page as the caller sees it. If a problem leaves a part out, it returns the problem.
  *
  * @typedef {(caller: Caller) => Shown | Promise<Shown>} Show
  * @typedef {void | import("./api.js").Problem | null} Shown
@@ -50,7 +50,7 @@ trouble.hidden = true;
 document.getElementById("content")?.prepend(trouble);
 
 /**
- * Shows the key field. Calls `show` with what is known of the caller whenever a stored or given key is
+ * Shows the key field. Calls `show` with the caller's usage and offer whenever a stored or given key is
  * good. A page without a good key stays as it was sent; forgetting the key loads it again.
  *
  * @param {Show} show
@@ -167,7 +167,7 @@ async function use(key, show, isGiven) {
 }
 
 /**
- * Shows the page. What it could not get, it asks for again if the reader wishes so.
+ * Shows the page. If a part failed, the reader can retry.
  *
  * @param {Caller} caller
  * @param {Show} show

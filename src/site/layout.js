@@ -1,4 +1,4 @@
-/** Where everything of a chart stands: axes, points, what is marked and in which words. Pure. */
+/** Where everything of a chart stands: axes, points, marks and their words. Pure. */
 import { dateTicks, dayOf, dayText, levelTicks } from "./axis.js";
 import { grouped, roundedText } from "./text.js";
 
@@ -10,7 +10,7 @@ import { grouped, roundedText } from "./text.js";
  * @property {number} [low] The lowest price behind the close; with `high` only.
  * @property {number} [high]
  * @property {boolean} [isBreak] Not comparable with the point before: no line is drawn between them.
- * @property {string | null} [breakReason] What is marked in words; closes before it are muted.
+ * @property {string | null} [breakReason] The words of the mark; closes before it are muted.
  * @property {boolean} [isCorrected] Shown as an open circle.
  */
 

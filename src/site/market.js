@@ -25,7 +25,7 @@ const wanted = {
   sort: fromAddress("sort"),
   scale: fromAddress("scale"),
 };
-/** What is said of the whole board (HTML), and its order in words; empty: its own. */
+/** The sentence on the whole board (HTML), and its order in words; empty: its own. */
 let coverage = "";
 let order = "";
 /** @type {HTMLTableRowElement[]} */
@@ -190,7 +190,7 @@ async function showBoard() {
 }
 
 /**
- * Shows the indices and the lines. What is of a newer snapshot than the board waits for the next view.
+ * Shows the indices and the lines. Parts of a newer snapshot than the board's wait for the next view.
  *
  * @param {string} today of the board
  * @param {string | null} ofBoard

@@ -1,4 +1,4 @@
-/** A search field with a list of what it finds, which the keyboard works (the combobox pattern of ARIA). */
+/** A search field with a list of its results, which the keyboard works (the combobox pattern of ARIA). */
 
 /**
  * Arrow keys go through the list, Enter and a click choose, Escape closes. The field is emptied after

@@ -90,7 +90,7 @@ export const stretched = (heightPx, paths) =>
   `preserveAspectRatio="none">${paths}</svg>`;
 
 /**
- * The band between lowest and highest prices, the line, and the line of what is carried.
+ * The band between lowest and highest prices, the line, and the line of carried levels.
  *
  * @param {Pick<Layout, "points" | "columns" | "end">} drawn
  */

@@ -80,7 +80,7 @@ function whyMissing({ session_utc, break: latest, history }, days, depthDays) {
   return isFirst && Date.parse(first) > since ? `first level on ${dateWords(first)}` : "";
 }
 
-/** What stands below the chart: breaks, corrections and particulars. @param {ContractBody} body */
+/** The part below the chart: breaks, corrections and particulars. @param {ContractBody} body */
 export const detailsHtml = (body) =>
   breaksHtml(body) +
   correctionsHtml(body) +

@@ -35,7 +35,7 @@ export function basketQuery({ weighting, parts }) {
  * and counted. Null: the query names no basket.
  *
  * @param {string} query
- * @param {ReadonlyMap<string, string>} [presentIds] those of renamed contracts, by each former id
+ * @param {ReadonlyMap<string, string>} [presentIds] the ids of renamed contracts, by each former id
  * @returns {(Basket & { leftOut: number }) | null}
  */
 export function readBasket(query, presentIds = new Map()) {

@@ -1,4 +1,4 @@
-/** What was read off a chart for the reader to keep: files, a picture, texts on the clipboard. */
+/** Saves a chart for the reader: as files, as a picture, as texts on the clipboard. */
 
 /**
  * Gives the browser a file to save.

@@ -1,9 +1,9 @@
-/** Sorts and filters a table. Heads with `data-sort` sort it, those of class `n` by numbers. */
+/** Sorts and filters a table. Heads with `data-sort` sort it; heads with class `n` sort by numbers. */
 
 /**
  * Makes the heads of the table buttons that sort it. The first press sorts texts upwards and numbers
  * downwards, the second the other way, the third restores the order that the table came with. Rows
- * without a figure come last. A cell's `data-value` is what it is sorted by; texts need none.
+ * without a figure come last. A cell sorts by its `data-value`; texts need none.
  *
  * Returns a function that sorts by the `data-sort` of a head, after `-` if the order descends.
  *

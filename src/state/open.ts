@@ -52,7 +52,7 @@ export async function withDriver<T>(
 interface StateSurvey {
   /** How many accounts there are. */
   readonly accounts: number;
-  /** The error for a database that may drop what it holds, with which `serve` does not start; null: it drops nothing. */
+  /** The error for a database that may drop keys; `serve` does not start with it. Null: it drops none. */
   readonly eviction: UnreachableError | null;
 }
 

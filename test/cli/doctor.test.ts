@@ -1,4 +1,4 @@
-/** `doctor` with folders: each check in order, what it finds, its code, and that it changes nothing. */
+/** `doctor` with folders: each check in order, its finding, its code, and that it changes nothing. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -56,7 +56,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-test("before anything is there: what is missing, each with the way on, and nothing is created", async () => {
+test("before anything is there, it lists missing things with remedies, and creates nothing", async () => {
   const before = contents();
   const { code, json, results } = await doctor();
   expect(code).toBe(5);
@@ -206,7 +206,7 @@ describe("the table of checks", () => {
     },
   );
 
-  test("the limits are those of the alerts", () => {
+  test("the limits equal the limits of the alerts", () => {
     const { unchangedSessions, certificateDays, freeShare } = ALERT_LIMITS;
     expect(alertOf("ChipboardFeedUnchanged")).toContain(`> ${unchangedSessions}\n`);
     expect(alertOf("ChipboardCertificateEnds")).toContain(`< ${certificateDays} * 86400`);

@@ -129,7 +129,7 @@ describe("without a key", () => {
     expect(page.url()).toBe(`${proxy.url}/basket`);
   });
 
-  inChromium("a link says by name what it holds, and costs nothing", async () => {
+  inChromium("a link shows its contracts by name, and costs nothing", async () => {
     await visit(null, "#ids=d-plain,%3Cb%3E,no-such&quantities=8,1,64");
     expect(await page.innerText("#held")).toBe("This link holds 8 × Plain part, 64 × no-such.");
     expect(await page.getAttribute("#held a", "href")).toBe("contracts/d-plain");

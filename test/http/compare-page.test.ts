@@ -121,7 +121,7 @@ describe.each(["starter", "pro"] as const)("with a key of %s", (tier) => {
 });
 
 describe("with a key of pro", () => {
-  inChromium("scale and axis are in the address; what has no such price is left out", () =>
+  inChromium("scale and axis are in the address; contracts without such a price are left out", () =>
     visit(`?scale=gb&axis=log#ids=${A},${B}&indices=composite`, proxy.pro, async (page) => {
       const { json } = await proxy.get(`${API}/prices/${A}`, { key: proxy.pro });
       const [row] = await rowsOf(page);
@@ -189,7 +189,7 @@ describe("with a key of pro", () => {
     },
   );
 
-  inChromium("the files have what is drawn, and the request what it was made of", () =>
+  inChromium("the files have the drawn lines, and the request names their sources", () =>
     visit(`?scale=usd&range=30d#ids=${A},${B}`, proxy.pro, async (page) => {
       const saved = async (button: string): Promise<string> => {
         const [download] = await Promise.all([
@@ -213,7 +213,7 @@ describe("with a key of pro", () => {
   );
 
   inChromium(
-    "while the service is away it says so, keeps what is drawn, and asks again",
+    "while the service is away it says so, keeps the drawing, and asks again",
     async () => {
       const { context } = await watchedContext(browser as Browser);
       try {

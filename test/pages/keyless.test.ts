@@ -47,7 +47,7 @@ test("keyless pages hold no level or history of a tier with keys, and names only
   const answers = await Promise.all(KEY_TIER_NAMES.map((tier) => answersOf(proxy, tier)));
   const paid = answers.flatMap((of) => [...of.values()]);
   const texts = free.flatMap(textsIn);
-  // The names of segments are public. Who knows one knows the id of its index.
+  // The names of segments are public. A name gives away the id of its index.
   texts.push(...SEGMENTS);
   const known = new Set([...free.flatMap(tellingIn), ...texts, ...texts.map(slugOf)]);
   const secret = {
@@ -69,7 +69,7 @@ test("keyless pages hold no level or history of a tier with keys, and names only
       ];
     }),
   );
-  // The board names every contract, and the page of a contract those of its segment.
+  // The board names every contract, and the page of a contract names the contracts of its segment.
   const everywhere = new Set([...facts.values()].flatMap(({ all }) => all));
   const namedOn = (path: string): ReadonlySet<string> => {
     if (path === "/") return everywhere;

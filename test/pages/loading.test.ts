@@ -23,7 +23,7 @@ const isVisible = (page: Page, selectors: readonly string[]): Promise<boolean[]>
 
 for (const path of PLACES) {
   for (const width of [390, 1280]) {
-    inChromium(`${path} at ${width} px keeps the places of what is on its way`, async () => {
+    inChromium(`${path} at ${width} px keeps places for the awaited parts`, async () => {
       const { context } = await watchedContext(browser as Browser, {
         viewport: { width, height: 900 },
       });

@@ -66,7 +66,7 @@ inChromium("with a key it costs no call", async () => {
     (await proxy.get("/api/public/v1/usage", { key: proxy.starter })).json.used;
   const before = await used();
   await searchFrom("/guide", 1280, proxy.starter);
-  // Those of the page that it leads to: record, history, segment.
+  // Calls of the page that it leads to: record, history, segment.
   expect((await used()) - before).toBeLessThanOrEqual(3);
 });
 

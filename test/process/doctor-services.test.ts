@@ -1,4 +1,4 @@
-/** `doctor` with S3 and Redis: what it finds there, what it leaves there, and while they are away. */
+/** `doctor` with S3 and Redis: its findings there, no trace of its checks, and its findings while they are away. */
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

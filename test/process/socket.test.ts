@@ -125,7 +125,7 @@ const isGone = (pid: number): boolean => {
 testWith("python3")(
   "one proxy after the other takes the socket, and no request is refused",
   async () => {
-    // In place of systemd's program, with what it is told.
+    // In place of systemd's program; records its arguments.
     writeFileSync(join(folder, "systemd-notify"), `#!/bin/sh\necho "$@" >> ${folder}/told\n`, {
       mode: 0o755,
     });

@@ -1,4 +1,4 @@
-/** Several lines in one chart: what is drawn of each, on which scale, and where. */
+/** Several lines in one chart: the drawn part of each, its scale, and its place. */
 import { describe, expect, test } from "vitest";
 import {
   comparisonCsv,
@@ -133,7 +133,7 @@ test("the cursor reads all lines at a day, of each the last close until then", (
   expect(read(5).heights).toHaveLength(2);
 });
 
-test("what is drawn can be had as CSV, a row for each day", () => {
+test("the drawn lines can be saved as CSV, a row for each day", () => {
   const { lines } = onScale([MODULE, CHIP], "usd", day(5));
   expect(comparisonCsv(lines)).toBe(
     "date,module,chip\r\n2026-10-06,,5.5\r\n2026-10-07,99,6\r\n2026-10-08,120,3\r\n",

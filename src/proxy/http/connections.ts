@@ -84,7 +84,7 @@ export class Connections {
 
   /**
    * Stops accepting. Resolves when all answers are sent, at the latest after `deadlineMs`. For `lingerMs`
-   * connections without a request may still send one: it was meant for whoever listens on the socket.
+   * connections without a request may still send one: it was meant for the next proxy on the socket.
    */
   async close(deadlineMs: number, lingerMs = 0): Promise<void> {
     this.#closing = true;

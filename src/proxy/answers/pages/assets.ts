@@ -1,5 +1,5 @@
 /**
- * The files that pages load: those of src/site, and the font. Each is named by its digest, so that browsers keep it
+ * The files that pages load: the files of src/site, and the font. Each is named by its digest, so that browsers keep it
  * for good: a file that changes has another name.
  */
 import { createHash } from "node:crypto";

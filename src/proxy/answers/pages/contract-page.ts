@@ -1,4 +1,4 @@
-/** The page of a contract without a key: its record in the free tier, or what is public of every contract. */
+/** The page of a contract without a key: its record in the free tier, or the public facts of every contract. */
 import { inBoardOrder, isDelisted, type Contract } from "../../../market/contract.ts";
 import type { Session } from "../../../market/session.ts";
 import { KEY_TIER_NAMES, KEYLESS, TIERS } from "../../../market/tier.ts";

@@ -30,7 +30,7 @@ const COLUMNS: readonly TableColumn<Publication>[] = [
 export const correctionsHref = ({ number }: Publication): string =>
   `${PAGES.corrections.path.slice(1)}#publication-${number}`;
 
-/** The page; `publications` are those of the log, oldest first. */
+/** The page; `publications`: the log, oldest first. */
 export function correctionsPage(publications: readonly Publication[]): PageSource {
   const head = publications.at(-1);
   const corrected = publications.filter(({ corrections }) => corrections > 0);

@@ -13,7 +13,7 @@ import { fileAt, type PageSource } from "./page-frame.ts";
 export const robots = (origin: string): PageSource =>
   fileAt(PAGES.robots.path, `User-agent: *\nAllow: /\nSitemap: ${origin}${PAGES.sitemap.path}\n`);
 
-/** The fixed pages, and those of contracts whose record everybody may read (sitemaps.org). */
+/** The fixed pages, and the pages of contracts whose record everybody may read (sitemaps.org). */
 export function sitemap(origin: string, snapshot: LoadedSnapshot | null): PageSource {
   const contracts = (snapshot?.free ?? []).filter(({ id }) =>
     snapshot?.files.has(FILES.contract(KEYLESS.name, id)),

@@ -57,7 +57,7 @@ export function filledDocument(document: PageSource, values: SlotValues): PageSo
 
 /** The settings of a service that its documents name. */
 export interface Settings {
-  /** The address that callers use: `publicUrl`, or that of the socket. */
+  /** The address that callers use: `publicUrl`, or the socket's address. */
   readonly origin: string;
   readonly publicUrl?: string | null;
   /** How late a session may be before it is overdue. */

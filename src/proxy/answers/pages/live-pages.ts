@@ -39,12 +39,12 @@ export interface LivePagesOptions
   readonly verifyKeys?: readonly unknown[] | null | undefined;
 }
 
-/** The answers by address. All but those of contracts answer also while nothing is served. */
+/** The answers by address. All pages except contract pages answer also while nothing is served. */
 export function livePages(options: LivePagesOptions) {
   const { live, pollMs, origin, plans = USUAL_TERMS } = options;
   const isSigned = (options.verifyKeys ?? null) !== null;
   const pages = madeOnce<Forms>(PAGES_KEPT);
-  // Kept apart: whoever asks for many contracts must not have all other pages made again and again.
+  // Kept apart, so that requests for many contracts do not displace the other pages.
   const contractPages = madeOnce<Forms>(PAGES_KEPT);
   const makers = new Map<string, Maker>();
   makers.set(PAGES.market.path, async (snapshot, overdue) => {
@@ -131,7 +131,7 @@ const PAGES_KEPT = 64;
 
 type Maker = (snapshot: LoadedSnapshot | null, overdue: number) => Promise<PageSource>;
 
-/** What is shown before the first publication must not outlast it. */
+/** A page from before the first publication must not outlast it. */
 const NOTHING_YET = "no-cache";
 
 /** A payload of a snapshot while `overdue` sessions are missing; null: the snapshot has none there. */

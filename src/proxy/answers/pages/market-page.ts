@@ -1,4 +1,4 @@
-/** The market page, `/`: what this service is, the free tier's board, and what is public of all other contracts. */
+/** The market page, `/`: what this service is, the free tier's board, and the public facts of all other contracts. */
 import { inBoardOrder, isDelisted, type Contract } from "../../../market/contract.ts";
 import { indicesOf } from "../../../market/indices.ts";
 import type { Session } from "../../../market/session.ts";

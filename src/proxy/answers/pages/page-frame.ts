@@ -119,9 +119,9 @@ export interface PageContent {
   readonly main: string;
   /** The module that the page loads, `market.js`; it loads the others. Without one there is no key field. */
   readonly script?: string;
-  /** Style sheets beside that of all pages, by their address from the root. */
+  /** Style sheets beside the common one, by their address from the root. */
   readonly styles?: readonly string[];
-  /** What it shows, for search engines and previews (plain text); unless given, that of PAGES. */
+  /** Its content in words, for search engines and previews (plain text). The default is in PAGES. */
   readonly description?: string;
   /** False: search engines leave it out, and it does not name its own address. */
   readonly isIndexed?: boolean;
@@ -136,7 +136,7 @@ const MARKS = {
   operator: "<!--operator-->",
 };
 
-/** The picture of a link to a page. Whoever shows it must find it by an absolute address. */
+/** The picture of a link to a page. Programs that show it need an absolute address. */
 const CARD = "card.png";
 
 /** What pages say of the service that sends them. */
@@ -211,7 +211,7 @@ export function framed(content: PageContent): PageSource {
   return { path, mediaType: HTML_TYPE, body: Buffer.from(body), headers: GUARDED };
 }
 
-/** The script of the search, and that of a page. What they import is asked for at once, not as each import is found. */
+/** The scripts of the search and of the page. The browser asks for their imports at once, not as it finds each import. */
 function scriptsHtml(root: string, script: string): string[] {
   const own = [script, "search.js"].map(assetPath);
   const all = [...new Set([script, "search.js"].flatMap(modulePaths))];

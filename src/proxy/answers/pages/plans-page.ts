@@ -1,4 +1,4 @@
-/** The plans, `/plans`: what each tier offers, what it costs, and who helps. */
+/** The plans, `/plans`: the offer and the price of each tier, and who helps. */
 import {
   ENTERPRISE_LICENCE,
   FULLEST,

@@ -1,4 +1,4 @@
-/** The status page, `/status`: what is served, and what became of the last sessions. */
+/** The status page, `/status`: the served session, and the fate of the last sessions. */
 import { filled, siteFile } from "../../../site/site-files.ts";
 import { counted, escaped, grouped, instantHtml, NO_FIGURE } from "../../../site/text.js";
 import type { Publication } from "../../../snapshot/log/entry.ts";
@@ -72,7 +72,7 @@ function mainHtml(status: Status, graceMs: number, corrected: Publication | unde
   const rest =
     overdue === 0
       ? `the next one is due at ${due}.`
-      : `that of ${due} is overdue. The levels are older than they should be.`;
+      : `the session of ${due} is overdue. The levels are older than they should be.`;
   return filled(siteFile("status.html"), {
     state: overdue === 0 ? "good" : "late",
     verdict: overdue === 0 ? good : `${sessionsLate} late`,
@@ -101,7 +101,7 @@ const correctedHtml = (entry: Publication): string =>
   `The last one changed <a href="${correctionsHref(entry)}">${counted(entry.corrections, "level")}</a>, ` +
   `published ${instantHtml(entry.at)}.`;
 
-/** Days from left to right, each below its date, with the session of 00:00 above that of 12:00. */
+/** Days from left to right, each below its date, with the session of 00:00 above the session of 12:00. */
 function stripHtml(rows: readonly SessionRow[]): string {
   const byDay = Map.groupBy(rows.toReversed(), ({ row }) => row.session_utc.slice(0, 10));
   const days = [...byDay].map(([date, ofDay], at) => {
