@@ -86,7 +86,7 @@ describe("what cannot be proven is said", () => {
     const url = `${proxy.url}${API}/index?ids=dram-0,dram-1&weights=1,2`;
     expect(await checked({ url, key: proxy.pro })).toMatchObject({
       answer: true,
-      sums: expect.stringContaining("not provable: a basket is computed"),
+      sums: expect.stringContaining("not provable: the service computes baskets"),
       log: true,
       signature: true,
     });
