@@ -86,12 +86,16 @@ export function historyOffer(terms: PlanTerms, root: string): string {
   return `${offers.join(", ")}. <a href="${root}plans">Compare plans</a>`;
 }
 
+/** More of a segment would make the page costly: a catalog may have 10,000 contracts. */
+const NEIGHBOURS_SHOWN = 60;
+
 /** All of the segment; those without a level in the free tier have none here. */
 function segmentRows(segment: string, { catalog, head, board }: Surroundings): OtherRow[] {
   const rows = board === null ? [] : [...board.memory, ...board.semiconductor];
   const free = new Map(rows.map((row) => [row.id, row]));
-  return inBoardOrder(catalog)
-    .filter((contract) => contract.segment === segment && !isDelisted(contract, head))
+  const near = catalog.filter((contract) => contract.segment === segment);
+  return inBoardOrder(near)
+    .filter((contract) => !isDelisted(contract, head))
     .map(({ id, name }) => free.get(id) ?? { id, name, segment, spot_usd: null });
 }
 
@@ -113,7 +117,7 @@ function page(
       segment_query: encodeURIComponent(segment),
       url: escaped(url),
       programs: filled(siteFile("request-json.html"), { url: escaped(url) }),
-      others: othersHtml(segmentRows(segment, around), id, segment, Infinity),
+      others: othersHtml(segmentRows(segment, around), id, segment, NEIGHBOURS_SHOWN),
       offer: historyOffer(terms, ROOT),
       ...parts,
     }),
