@@ -168,7 +168,7 @@ function draw(lines, unknown) {
   const others = scaled.leftOut.map(({ name, why }) => `${name} (${why})`);
   if (unknown > 0) others.push(`${counted(unknown, "more name")} of the address`);
   byId("left-out").textContent = others.length === 0 ? "" : `Left out: ${others.join(", ")}.`;
-  byId("lines").innerHTML = lines.length === 0 ? "" : linesTable(lines, scaled.lines);
+  byId("lines").innerHTML = lines.length === 0 ? "" : linesTable(lines, scaled.lines, scale);
   box.innerHTML = "";
   if (lines.length === 0) return;
   const drawing = drawingOf(scaled, scale, { from, isLog });
@@ -263,8 +263,9 @@ function stateOf({ dataset }, isLog) {
  *
  * @param {readonly (Known & Line)[]} lines
  * @param {readonly import("./comparison.js").DrawnLine[]} drawn
+ * @param {Scale} scale
  */
-function linesTable(lines, drawn) {
+function linesTable(lines, drawn, scale) {
   const rows = lines.map((line, place) => ({
     line,
     place,
@@ -286,7 +287,7 @@ function linesTable(lines, drawn) {
             `<svg width="24" height="12" aria-hidden="true">${comparison.sampleOf(place)}</svg> ` +
             `<a href="${kind === "ids" ? `contracts/${encodeURIComponent(id)}` : `indices#${encodeURIComponent(id)}`}">${foreign(name)}</a>`,
         },
-        { label: "Unit", name: "unit", html: ({ line: { unit } }) => foreign(unit ?? "points") },
+        { label: "Unit", name: "unit", html: ({ line: { unit } }) => foreign(unitOf(unit, scale)) },
         { label: "First", name: "n", html: ({ points }) => figure(points[0]) },
         { label: "Last", name: "n", html: ({ points }) => figure(points.at(-1)) },
         { label: "Change, %", name: "n", html: ({ points }) => changeHtml(changeOfLine(points)) },
@@ -300,6 +301,12 @@ function linesTable(lines, drawn) {
       rows,
     ),
   );
+}
+
+/** The unit of a line's figures. @param {string | null} unit null: an index @param {Scale} scale */
+function unitOf(unit, scale) {
+  if (scale === "rebased") return "100 at the start";
+  return scale === "gb" ? "USD per GB" : (unit ?? "points");
 }
 
 byId("lines").addEventListener("click", ({ target }) => {

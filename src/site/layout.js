@@ -19,7 +19,7 @@ import { grouped, roundedText } from "./text.js";
  * @property {string} title What the line is. The label for screen readers begins with it.
  * @property {string} unit Of the levels.
  * @property {number} decimals Of figures in words; `Infinity`: as given.
- * @property {number} [base] A level with a line of its own, such as 100 of an index.
+ * @property {number} [base] A level with a line of its own, such as 100 of an index, if the points come near it.
  * @property {string} [from] The first date of the axis, if it is before the first point.
  * @property {string} [to] The last date of the axis, if it is after the last point.
  * @property {number} [heightPx]
@@ -69,18 +69,32 @@ const CARRIED_DAYS = 3;
 const LOW_SHARE = 0.08;
 
 /**
+ * The base, unless the points are so far from it that they would be a flat line.
+ *
+ * @param {number | undefined} base
+ * @param {readonly number[]} levels
+ */
+function nearBase(base, levels) {
+  const [least, most] = [Math.min(...levels), Math.max(...levels)];
+  if (base === undefined || least === most) return base;
+  const isNear = base >= least - (most - least) && base <= most + (most - least);
+  return isNear ? base : undefined;
+}
+
+/**
  * Lays out a chart.
  *
  * @param {readonly Point[]} points at least one
  * @param {ChartOptions} options
  */
 export function layout(points, options) {
-  const { base, from, to, heightPx = HEIGHT_PX, widthPx = WIDTH_PX, decimals } = options;
+  const { from, to, heightPx = HEIGHT_PX, widthPx = WIDTH_PX, decimals } = options;
   const [first, last] = ends(points);
   const lastDay = dayOf(last.date);
   const left = Math.min(dayOf(first.date), dayOf(from ?? first.date));
   const right = Math.max(lastDay, dayOf(to ?? last.date));
   const shown = points.flatMap(({ close, low = close, high = close }) => [close, low, high]);
+  const base = nearBase(options.base, shown);
   const least = Math.min(...shown, base ?? Infinity);
   const most = Math.max(...shown, base ?? -Infinity);
   const margin = (most - least) * LOW_SHARE;

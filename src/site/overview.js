@@ -7,6 +7,9 @@ import { changeHtml, escaped, foreign, grouped, signedText } from "./text.js";
 
 /** @typedef {import("./board.js").Board} Board */
 
+/** The line of an index in the table. The composite's own line is longer. */
+const LINE_CLOSES = 90;
+
 /**
  * A line in the body of `/sparklines`. Without `days_ago` it has a close for each day.
  *
@@ -47,11 +50,11 @@ export function finding([composite, ...segments], lines) {
   const known = segments.flatMap((index) => {
     const own = lineOf(index, lines);
     const moved = changeOfLine(own);
-    return moved === null ? [] : [{ name: index.name, moved, days: own.length }];
+    return moved === null ? [] : [{ name: index.name, moved, since: own[0]?.date }];
   });
   const [first] = known.toSorted((a, b) => (Number(b.moved) - Number(a.moved)) * way);
   if (first === undefined || known.length === 1 || Number(first.moved) * way <= 0) return said;
-  const led = `${way > 0 ? "leads" : "falls most"} over ${first.days} days, ${signedText(first.moved)}\u{a0}%`;
+  const led = `${way > 0 ? "leads" : "falls most"} since ${first.since}, ${signedText(first.moved)}\u{a0}%`;
   // Isolated (U+2068, U+2069): a name from the feeds must not turn the words around it.
   return `${said}; \u{2068}${first.name}\u{2069} ${led}`;
 }
@@ -88,14 +91,14 @@ export const overviewTable = (indices, lines) =>
         label: "90 days",
         name: "line",
         html: (index) => {
-          const points = lineOf(index, lines);
+          const points = lineOf(index, lines).slice(-LINE_CLOSES);
           return points.length === 0 ? "" : sparkline(points, index.series_date ?? "");
         },
       },
       {
         label: "90 d %",
         name: "n",
-        html: (index) => changeHtml(changeOfLine(lineOf(index, lines))),
+        html: (index) => changeHtml(changeOfLine(lineOf(index, lines).slice(-LINE_CLOSES))),
       },
       {
         label: "24 h %",

@@ -118,7 +118,8 @@ describe.each(TIER_NAMES)("%s", (tier) => {
           : (await proxy.get("/api/public/v1/sparklines", { key: proxy[tier] })).json.indices;
       for (const line of lines) {
         const points = pointsOf(line, "2026-11-21");
-        for (const drawn of [points, points.slice(-2)]) addChange(changeOfLine(drawn));
+        for (const drawn of [points, points.slice(-90), points.slice(-2)])
+          addChange(changeOfLine(drawn));
       }
       const { memory, semiconductor } = bodyOf("/prices");
       const records: Fields[] = [...memory, ...semiconductor];

@@ -342,10 +342,17 @@ describe("a chart", () => {
     expect(chartHtml(YEAR, OPTIONS)).not.toContain("Carried");
   });
 
-  test("has a line at the base, which is always on the axis", () => {
-    const { baseY, levels: labels } = layout(YEAR, { ...OPTIONS, base: 100 });
-    expect(labels.find(({ text }) => text === "100")?.y).toBe(baseY);
-    expect(chart(YEAR, { ...OPTIONS, base: 100 })).toContain('<line class="base"');
+  test("has a line at the base, if the closes come near it", () => {
+    const closes = YEAR.map(({ close }) => close);
+    const [least, most] = [Math.min(...closes), Math.max(...closes)];
+    const near = Math.round(least - (most - least) / 2);
+    const far = Math.round(least - 2 * (most - least));
+    const { baseY, bottomPx, topPx } = layout(YEAR, { ...OPTIONS, base: near });
+    expect(baseY).toBeGreaterThan(topPx);
+    expect(baseY).toBeLessThanOrEqual(bottomPx);
+    expect(chart(YEAR, { ...OPTIONS, base: near })).toContain('<line class="base"');
+    const { baseY: none, levels: usual } = layout(YEAR, { ...OPTIONS, base: far });
+    expect([none, usual]).toEqual([null, layout(YEAR, OPTIONS).levels]);
     expect(chart(YEAR, OPTIONS)).not.toContain('class="base"');
   });
 

@@ -27,12 +27,12 @@ describe("the finding", () => {
     [
       [100, 90, 108.8192],
       { A: [1, 1.04], B: [50, 57.05] },
-      `${ALL} up 8.82\u{a0}% ${SINCE}; B leads over 2 days, +14.10\u{a0}%`,
+      `${ALL} up 8.82\u{a0}% ${SINCE}; B leads since 2026-11-20, +14.10\u{a0}%`,
     ],
     [
       [200, 210, 193.8098],
       { A: [1, 1.04], B: [100, 90.005], C: [1, 0.91] },
-      `${ALL} down 3.10\u{a0}% ${SINCE}; B falls most over 2 days, \u{2212}10.00\u{a0}%`,
+      `${ALL} down 3.10\u{a0}% ${SINCE}; B falls most since 2026-11-20, \u{2212}10.00\u{a0}%`,
     ],
     // Rounded half away from zero, from the drawn closes.
     [[100, 1, 100.125], { A: [1, 1] }, `${ALL} up 0.13\u{a0}% ${SINCE}`],
@@ -41,7 +41,7 @@ describe("the finding", () => {
     [
       [100, 1, 110],
       { A: [5, 6], B: [10, 12] },
-      `${ALL} up 10.00\u{a0}% ${SINCE}; A leads over 2 days, +20.00\u{a0}%`,
+      `${ALL} up 10.00\u{a0}% ${SINCE}; A leads since 2026-11-20, +20.00\u{a0}%`,
     ],
     [[100, 1, 110], { A: [5, 6], B: [7] }, `${ALL} up 10.00\u{a0}% ${SINCE}`],
     [[100, 1, 100.01], { A: [1, 0.99], B: [1, 0.98] }, `${ALL} up 0.01\u{a0}% ${SINCE}`],
@@ -102,7 +102,7 @@ describe("the largest moves", () => {
       semiconductor: [],
     });
     expect(html.replaceAll(/<[^>]*>/g, "").replaceAll(/[\u2068\u2069]/g, "")).toBe(
-      "Last 24 hours: 2 up, 1 down. Strongest m3 +3.00 %, weakest m-2 −2.00 %.",
+      "Last 24 hours: 2 up, 1 down. Strongest m3 +3.00\u{a0}%, weakest m-2 −2.00\u{a0}%.",
     );
     expect(html).toContain('href="contracts/m3"');
   });

@@ -69,7 +69,7 @@ function doorHtml(
   });
   const contracts = counted(listed.length, "contract");
   return filled(siteFile("door.html"), {
-    claim: `Price levels of ${contracts} and ${indicesOf(catalog).length} indices, re-priced every 12 hours.`,
+    claim: `Price levels of ${contracts} and ${indicesOf(catalog).length} indices, published every 12 hours.`,
     way: wayHtml(terms, PLACE_WORDS.get_url, ""),
     prices: prices.length === 0 ? "" : `${prices.join(", ")}.`,
     log: isSigned ? "A public signed log" : "A public log",
