@@ -93,9 +93,7 @@ export function dateTicks(from, to) {
     MONTH_STEPS.find((step) => months.filter((month) => month % step === 0).length <= most) ?? 1200;
   const step = stepFor(MOST_LABELS);
   const narrow = stepFor(MOST_LABELS_NARROW);
-  // "Jan 2026" is so wide that twelve labels leave no room for a December before it.
-  const all = months.filter((month) => month % step === 0);
-  const shown = step === 1 && all.length > 11 && (all[1] ?? 0) % 12 === 0 ? all.slice(1) : all;
+  const shown = months.filter((month) => month % step === 0);
   return shown.map((month, at) => {
     const day = Date.UTC(1970, month) / DAY_MS;
     const [, name = "", year = ""] = dayText(dateText(day)).split(" ");
