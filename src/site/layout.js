@@ -82,6 +82,29 @@ function nearBase(base, levels) {
 }
 
 /**
+ * The dates without the first one, if it would run into the second.
+ *
+ * @template {{ text: string, x: number }} Tick
+ * @param {Tick[]} dates
+ * @param {number} widthPx of the plot
+ */
+function clearDates([first, second, ...others], widthPx) {
+  if (first === undefined || second === undefined) return first === undefined ? [] : [first];
+  // A label at the left edge begins at its place.
+  const share = isAtLeft(first) ? 1 : 0.5;
+  const end = (first.x / 100) * widthPx + first.text.length * LETTER_PX * share;
+  const start = (second.x / 100) * widthPx - (second.text.length * LETTER_PX) / 2;
+  return end + GAP_PX < start ? [first, second, ...others] : [second, ...others];
+}
+
+/**
+ * Whether a date is so far left that its label begins at its place.
+ *
+ * @param {{ text: string, x: number }} date
+ */
+const isAtLeft = ({ text, x }) => x <= text.length * 0.4;
+
+/**
  * Lays out a chart.
  *
  * @param {readonly Point[]} points at least one
@@ -135,7 +158,10 @@ export function layout(points, options) {
     ...options,
     points: places,
     levels: labels,
-    dates: dateTicks(left, right).map(({ day, ...tick }) => ({ ...tick, x: x(day) })),
+    dates: clearDates(
+      dateTicks(left, right).map(({ day, ...tick }) => ({ ...tick, x: x(day) })),
+      columns,
+    ),
     breaks: marked.map(({ date, breakReason }, at) => {
       const row = at - (marked.length - worded);
       const place = x(dayOf(date));
