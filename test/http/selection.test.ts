@@ -226,12 +226,13 @@ describe("equal to the whole, filtered", () => {
       const whole = await get(`/prices/${id}?${new URLSearchParams(when).toString()}`, { key });
       const chosen = await get(`/prices/${id}?${queryOf(asked, when)}`, { key });
       if (whole.status === 200 && isTooEarly(asked, whole, chosen)) return;
-      if (whole.status !== 200 && chosen.json.code === "tier_required") {
+      // An id of another time is a redirect, which has no body.
+      if (whole.status !== 200 && chosen.json?.code === "tier_required") {
         // The depth comes before what the snapshot holds.
         expect([who, String(asked.to) < "2026-08-24"]).toEqual(["starter", true]);
         return;
       }
-      expect([chosen.status, chosen.json.code]).toEqual([whole.status, whole.json.code]);
+      expect([chosen.status, chosen.json?.code]).toEqual([whole.status, whole.json?.code]);
       if (whole.status !== 200) return;
       const history = naive(whole.json.history, asked, null);
       const first = history[0]?.["date"] ?? null;
