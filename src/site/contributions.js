@@ -2,6 +2,7 @@
  * The figures of an index or a basket, the same in Node and in the browser. Figures come as decimals, digit
  * by digit as the API gives them; people see other figures than prices in two places.
  */
+import { dayOf } from "./axis.js";
 import { basisHtml } from "./board.js";
 import { bars } from "./chart.js";
 import { tableHtml } from "./html.js";
@@ -49,6 +50,28 @@ export function changeOfLine(points) {
 }
 
 /**
+ * The change of a line over its last days, percent with two decimals. Null: it does not go so far back.
+ *
+ * @param {readonly import("./chart.js").Point[]} points
+ * @param {number} days
+ */
+export function changeOver(points, days) {
+  const to = points.at(-1)?.date;
+  if (to === undefined) return null;
+  const at = points.findLastIndex(({ date }) => dayOf(date) <= dayOf(to) - days);
+  return at < 0 ? null : changeOfLine(points.slice(at));
+}
+
+/**
+ * The points of a series, as the API gives it.
+ *
+ * @param {NonNullable<IndexBody["series"]>} series
+ * @returns {import("./chart.js").Point[]}
+ */
+export const pointsOfSeries = ({ history }) =>
+  history.map(({ date, close }) => ({ date, close: Number(close), text: close }));
+
+/**
  * The change of a level against the 100 of a year before.
  *
  * @param {string | null} level
@@ -56,16 +79,21 @@ export function changeOfLine(points) {
 export const againstHtml = (level) => changeHtml(rounded(changeOf(level)));
 
 /**
- * Series, changes, and what the basket costs if it does. A chart shows the change of a series, so its level is
- * left out. `data-field` names the field of the body,
+ * Series, changes, and what the basket costs if it does. Beside the chart of a series, changes are of its closes. `data-field` names the field of the body,
  * `data-value` has its figure.
  *
  * @param {IndexBody} body
  */
 export function indexFigures(body) {
-  const { base, series, level, chg_24h_pct, chg_30d_pct, constituents, carried } = body;
+  const { base, series, level, constituents, carried } = body;
   const last = series?.history.at(-1);
   const isPriced = body.cost_usd !== undefined;
+  const points = series && pointsOfSeries(series);
+  /** @param {"chg_24h_pct" | "chg_30d_pct"} field @param {string} label @param {number} days */
+  const change = (field, label, days) =>
+    points
+      ? figure(`series_${days}d_pct`, label, changeOver(points, days), changeHtml, "%")
+      : figure(field, label, body[field], changeHtml, "%");
   /** @param {"cost_usd" | "cost_24h_usd" | "cost_30d_usd" | "cost_base_usd"} field @param {string} label */
   const cost = (field, label) =>
     isPriced ? figure(field, label, body[field], figureHtml, "USD") : "";
@@ -73,9 +101,9 @@ export function indexFigures(body) {
     last ? figure("series_close", `Series, ${last.date}`, last.close, placesHtml, "points") : "",
     cost("cost_usd", "Cost"),
     cost("cost_24h_usd", "24 h before"),
-    figure("chg_24h_pct", "24 h", chg_24h_pct, changeHtml, "%"),
+    change("chg_24h_pct", "24 h", 1),
     cost("cost_30d_usd", "30 days before"),
-    figure("chg_30d_pct", "30 days", chg_30d_pct, changeHtml, "%"),
+    change("chg_30d_pct", "30 days", 30),
     cost("cost_base_usd", `A year before, ${base.date}`),
     series ? "" : figure("level", "Against a year ago", level, againstHtml, "%"),
     figure("constituents", "Constituents", constituents, countHtml),
@@ -83,6 +111,16 @@ export function indexFigures(body) {
   ];
   return `<dl class="figures${isPriced ? " costs" : ""}">${figures.join("")}</dl>${likeHtml(body)}`;
 }
+
+/**
+ * The changes to which contributions add up: against the prices of a year and of a day ago.
+ *
+ * @param {IndexBody} body
+ */
+export const totalsHtml = ({ level, chg_24h_pct }) =>
+  "Contributions compare prices with the prices of a year and of 24 hours ago. They add up to " +
+  `<span data-field="level">${againstHtml(level)}</span>\u{a0}% and ` +
+  `<span data-field="chg_24h_pct">${changeHtml(chg_24h_pct)}</span>\u{a0}%.`;
 
 /** The year's change of the parts that have one, where others have none. @param {IndexBody} body */
 function likeHtml({ like_for_like: like, contributions }) {

@@ -1,6 +1,7 @@
 /** All indices as a table, the same in Node and in the browser. Figures come as decimals. */
-import { countHtml, dateHtml, figureColumn, placesHtml } from "./contributions.js";
+import { changeOver, countHtml, dateHtml, figureColumn, placesHtml } from "./contributions.js";
 import { tableHtml } from "./html.js";
+import { lineOf } from "./overview.js";
 import { changeHtml, escaped, foreign } from "./text.js";
 
 /**
@@ -21,8 +22,9 @@ export const indexName = ({ id, name }) => (id === "composite" ? "Composite" : n
  *
  * @param {readonly ListedIndex[]} indices
  * @param {boolean} isLinked whether a name leads to the index on the page, `#id`
+ * @param {ReadonlyMap<string, import("./overview.js").Line> | null} [lines] by id; with them changes are of the series
  */
-export function indicesTable(indices, isLinked) {
+export function indicesTable(indices, isLinked, lines = null) {
   const newest =
     indices
       .map(({ series_date }) => series_date ?? "")
@@ -33,6 +35,20 @@ export function indicesTable(indices, isLinked) {
     const name = foreign(indexName(index));
     return isLinked ? `<a href="#${escaped(index.id)}">${name}</a>` : name;
   };
+  /**
+   * @param {string} label
+   * @param {"chg_24h_pct" | "chg_30d_pct"} field
+   * @param {number} days
+   * @returns {import("./html.js").TableColumn<ListedIndex>}
+   */
+  const change = (label, field, days) =>
+    lines === null
+      ? figureColumn(label, field, changeHtml)
+      : {
+          label,
+          name: "n",
+          html: (index) => changeHtml(changeOver(lineOf(index, lines), days)),
+        };
   /** @type {readonly import("./html.js").TableColumn<ListedIndex>[]} */
   const columns = [
     { label: "Index", html: nameHtml },
@@ -42,8 +58,8 @@ export function indicesTable(indices, isLinked) {
       placesHtml,
       ({ series_date: date }) => (date === newest ? "" : dateHtml(date)),
     ),
-    figureColumn("24 h %", "chg_24h_pct", changeHtml),
-    figureColumn("30 d %", "chg_30d_pct", changeHtml),
+    change("24 h %", "chg_24h_pct", 1),
+    change("30 d %", "chg_30d_pct", 30),
     figureColumn("Constituents", "constituents", countHtml),
   ];
   return tableHtml(' class="indices"', columns, indices, ({ id }) => ` data-id="${escaped(id)}"`);

@@ -3,7 +3,14 @@ import { askDecimals, askJson, endProblem, tellProblem } from "./api.js";
 import { asOf, offerDays, tellAsOf } from "./as-of.js";
 import { sessionLine } from "./board.js";
 import { showChart } from "./chart-panel.js";
-import { contractLink, contributionsTable, findingOf, indexFigures } from "./contributions.js";
+import {
+  contractLink,
+  contributionsTable,
+  findingOf,
+  indexFigures,
+  pointsOfSeries,
+  totalsHtml,
+} from "./contributions.js";
 import { indexName, indicesTable } from "./indices-table.js";
 import { withKey } from "./key.js";
 import { makeSortable } from "./table.js";
@@ -84,6 +91,7 @@ function show(body) {
   byId("one-body").hidden = byId("parts").hidden = false;
   showSeries(body);
   byId("figures").innerHTML = indexFigures(body);
+  byId("totals").innerHTML = totalsHtml(body);
   showContributions(body);
   byId("excluded").hidden = body.excluded.length === 0;
   byId("excluded-count").textContent =
@@ -102,7 +110,7 @@ function showSeries({ series, session_utc, attribution }) {
   const name = nameOfIndex(chosen);
   const rows = history.map(({ date, close }) => `${chosen},${date},${close}\r\n`);
   showChart(box, {
-    points: history.map(({ date, close }) => ({ date, close: Number(close), text: close })),
+    points: pointsOfSeries(series),
     titleOf: (drawn) => findingOf(name, drawn),
     unit: `points, ${base.date} = ${base.level}`,
     base: Number(base.level),
@@ -185,12 +193,13 @@ async function begin(one) {
   const round = rounds;
   known.clear();
   offerDays(caller, () => void again());
-  const [listed, board] = await Promise.all([
+  const [listed, board, spark] = await Promise.all([
     askDecimals(withAsOf("indices")),
     askJson(withAsOf("prices")),
+    askJson(withAsOf("sparklines")),
   ]);
   if (round !== rounds) return null;
-  const problem = listed.problem ?? board.problem;
+  const problem = listed.problem ?? board.problem ?? spark.problem;
   if (problem !== null) return problem;
   const { body } = board;
   indices = listed.body.indices;
@@ -202,7 +211,13 @@ async function begin(one) {
   byId("license").textContent = body.license;
   byId("access").hidden = true;
   byId("market").hidden = false;
-  byId("all").innerHTML = indicesTable(indices, true);
+  /** @type {readonly import("./overview.js").Line[]} */
+  const lines = spark.snapshot === listed.snapshot ? (spark.body.indices ?? []) : [];
+  byId("all").innerHTML = indicesTable(
+    indices,
+    true,
+    new Map(lines.map((line) => [line.id, line])),
+  );
   const [first] = indices;
   const id = idInAddress() ?? first?.id;
   if (id === undefined) return null;

@@ -23,10 +23,10 @@ const LINE_CLOSES = 90;
 /**
  * The points of an index's line; none without a line.
  *
- * @param {Index | undefined} index
+ * @param {Pick<Index, "id" | "series_date"> | undefined} index
  * @param {ReadonlyMap<string, Line>} lines
  */
-function lineOf(index, lines) {
+export function lineOf(index, lines) {
   const line = lines.get(index?.id ?? "");
   return line === undefined || index?.series_date == null ? [] : pointsOf(line, index.series_date);
 }

@@ -1,4 +1,4 @@
-/** The page of the indices in a browser: its figures are the API's, and a view costs three calls. */
+/** The page of the indices in a browser: its figures are the API's, and a view costs four calls. */
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from "vitest";
 import { changeBetween, rounded } from "../../src/site/decimal.js";
@@ -10,6 +10,7 @@ import {
   type Answer,
   BROKEN,
   CONTRIBUTION_FIELDS,
+  decimalOf,
   fieldsOf,
   figuresIn,
   INDEX_FIELDS,
@@ -21,7 +22,7 @@ import {
 } from "./index-market.ts";
 
 const API = "/api/public/v1";
-const LIST_FIELDS = ["chg_24h_pct", "chg_30d_pct", "constituents", "series_close"];
+const LIST_FIELDS = ["constituents", "series_close"];
 /** The ids of the market's indices, as they stand in the table. */
 const IDS = ["composite", "-b-dram--b-", "nand", "foundry"];
 
@@ -56,8 +57,16 @@ const used = async (key: string): Promise<number> =>
 const expectList = (rows: unknown, indices: readonly Answer[]): void =>
   expect(rows).toEqual(indices.map((index) => [index["id"], fieldsOf(index, LIST_FIELDS)]));
 
-/** Beside a chart, which shows the change of the series. */
-const SHOWN_FIELDS = INDEX_FIELDS.filter((field) => field !== "level");
+/** Beside a chart, changes are of the series; those of the rolling base are the sums of contributions. */
+const SHOWN_FIELDS = INDEX_FIELDS.filter((field) => field !== "level" && !field.startsWith("chg_"));
+
+/** The change of the series over its last days, as a decimal; `n/a` if it is not so long. */
+function changeOf(history: readonly Point[], days: number): string {
+  const last = history.at(-1) as Point;
+  const from = new Date(Date.parse(last.date) - days * 86_400_000).toISOString().slice(0, 10);
+  const first = history.findLast(({ date }) => date <= from);
+  return first === undefined ? "n/a" : changeBetween(String(first.close), String(last.close));
+}
 
 interface Point {
   readonly date: string;
@@ -86,7 +95,14 @@ async function expectIndex(id: string, key: string): Promise<void> {
   expect(await figuresIn(page, "#figures")).toEqual({
     ...fieldsOf(json, SHOWN_FIELDS),
     series_close: String(history.at(-1).close),
+    series_1d_pct: changeOf(history, 1),
+    series_30d_pct: changeOf(history, 30),
   });
+  const sums = await page.locator("#totals [data-field]").allInnerTexts();
+  expect(sums.map(decimalOf)).toEqual([
+    decimalOf(rounded(String(Number((json.level - 100).toFixed(6)))) as string),
+    String(json.chg_24h_pct ?? "n/a"),
+  ]);
   const name = id === "composite" ? "Composite" : await page.textContent("#one-title");
   await expectTitle(name as string, json);
   const largestFirst = json.contributions.toSorted(
@@ -132,12 +148,12 @@ inChromium("without a key the page names the indices, and says who has them", as
 
 describe.each(["starter", "pro"] as const)("with a key of %s", (tier) => {
   inChromium(
-    "every figure is the API's; a view costs three calls, a further index one",
+    "every figure is the API's; a view costs four calls, a further index one",
     async () => {
       const key = proxy[tier];
       const before = await used(key);
       await visit(key);
-      expect(await used(key)).toBe(before + 3);
+      expect(await used(key)).toBe(before + 4);
       const { json } = await proxy.get(`${API}/indices`, { key });
       expect(json.indices.map((index: { id: string }) => index.id)).toEqual(IDS);
       expectList(await rowsIn(page, "#all"), json.indices);
