@@ -118,8 +118,8 @@ describe.each(TIER_NAMES)("%s", (tier) => {
           : (await proxy.get("/api/public/v1/sparklines", { key: proxy[tier] })).json.indices;
       for (const line of lines) {
         const points = pointsOf(line, "2026-11-21");
-        for (const drawn of [points, points.slice(-90), points.slice(-2)])
-          addChange(changeOfLine(drawn));
+        // The whole line, 90 days, and over 30 days and one.
+        for (const closes of [366, 90, 31, 2]) addChange(changeOfLine(points.slice(-closes)));
       }
       const { memory, semiconductor } = bodyOf("/prices");
       const records: Fields[] = [...memory, ...semiconductor];
