@@ -9,7 +9,7 @@ import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
 import { idsOf, marketClock, publishMarket } from "./page-market.ts";
 import { changeOfLine } from "../../src/site/contributions.js";
-import { rounded } from "../../src/site/decimal.js";
+import { changeOf, rounded } from "../../src/site/decimal.js";
 import { comparablePoints, type Point } from "../../src/site/layout.js";
 import { closesFrom, rangesWithin, startOf } from "../../src/site/history.js";
 import { pointsOf } from "../../src/site/overview.js";
@@ -166,12 +166,14 @@ describe.each(TIER_NAMES)("%s", (tier) => {
       }
       if (tier !== "free") {
         const all: Fields[] = bodyOf("/indices").indices;
-        const { contributions: parts, series, session_utc } = bodyOf("/indices/composite");
+        const composite = bodyOf("/indices/composite");
+        const { contributions: parts, series, session_utc } = composite;
+        // The sum of contributions.
+        addChange(rounded(changeOf(String(composite.level))));
         addChange(changeOfLine(drawnOf(series.history, session_utc.slice(0, 10), tier)));
         await look(page, "/indices", [
-          ...all.flatMap((index) =>
-            figuresOf(index, ["chg_24h_pct", "chg_30d_pct", "constituents", "series_close"]),
-          ),
+          ...all.flatMap((index) => figuresOf(index, ["constituents", "series_close"])),
+          ...figuresOf(composite, ["chg_24h_pct"]),
           ...parts.flatMap((part: Fields) =>
             figuresOf(part, ["contribution", "contribution_24h_pct", "spot_usd"]),
           ),
