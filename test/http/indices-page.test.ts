@@ -57,7 +57,7 @@ const used = async (key: string): Promise<number> =>
 const expectList = (rows: unknown, indices: readonly Answer[]): void =>
   expect(rows).toEqual(indices.map((index) => [index["id"], fieldsOf(index, LIST_FIELDS)]));
 
-/** Beside a chart, changes are of the series; those of the rolling base are the sums of contributions. */
+/** Beside a chart, changes are of the series; changes of the rolling base are the sums of contributions. */
 const SHOWN_FIELDS = INDEX_FIELDS.filter((field) => field !== "level" && !field.startsWith("chg_"));
 
 /** The change of the series over its last days, as a decimal; `n/a` if it is not so long. */
