@@ -118,11 +118,14 @@ describe.each([...frozen, "this version"])("%s", (version) => {
   test("its answers are those that its own proxy gave, live and old", () =>
     gives(proxy, () => true));
 
-  test.runIf(version !== "0.2.0")("its restatement is told", async () => {
-    const { json } = await proxy.get(`${API}/indices/composite`, { key: proxy.pro });
-    const reason = "GDDR7 joins with its history";
-    expect(json.series.restatements).toEqual([{ publication: 2, reason }]);
-  });
+  const hasHistory = version !== "0.2.0";
+
+  if (hasHistory)
+    test("its restatement is told", async () => {
+      const { json } = await proxy.get(`${API}/indices/composite`, { key: proxy.pro });
+      const reason = "GDDR7 joins with its history";
+      expect(json.series.restatements).toEqual([{ publication: 2, reason }]);
+    });
 
   test("gzip-coded as well", () => gives(proxy, ({ status }) => status === 200, "gzip"));
 
@@ -243,9 +246,8 @@ describe.each([...frozen, "this version"])("%s", (version) => {
   });
 
   // 0.2.0 kept neither changes nor links when it was frozen.
-  test.runIf(version !== "0.2.0")(
-    "its links answer, and its accounts have their history",
-    async () => {
+  if (hasHistory)
+    test("its links answer, and its accounts have their history", async () => {
       await cp(path(FILES.state), path("linked"), { recursive: true });
       const { link } = JSON.parse(await readFile(path(FILES.keys), "utf8"));
       const env = { CHIPBOARD_STATE: path("linked"), CHIPBOARD_NOW: ASKED_AT };
@@ -272,8 +274,7 @@ describe.each([...frozen, "this version"])("%s", (version) => {
           "links create",
         ]),
       );
-    },
-  );
+    });
 
   test("its log goes on: a publish, a rollback, a correction and a prune, under another key", async () => {
     await cp(path(FILES.store), path("next"), { recursive: true });
