@@ -76,7 +76,9 @@ const signed = (change: string): string =>
 test("without a key the page says what includes it, and names nothing of the market", async () => {
   const { status, text: page } = await proxy.get("/compare");
   expect(status).toBe(200);
-  expect(page).toContain("Included in Starter and Pro. Have a key? Paste it above.");
+  expect(page).toContain(
+    'Included in Starter and Pro. Have a key? <a href="#key-field">Paste it above</a>.',
+  );
   expect(page).toContain("Five years of daily closes with Pro (<b>19 USD</b> a month)");
 });
 

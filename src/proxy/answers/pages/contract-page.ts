@@ -52,7 +52,7 @@ export function lockedPage(
   if (isDelisted(contract, around.head)) why = `Delisted. Unlock its history ${price}.`;
   else if (reason === "not_on_board") why = "Without a key this contract has no price yet.";
   return page(contract, around, {
-    level: `<p class="keyless">${why}</p>
+    level: `<p class="keyless">${why} Have a key? <a href="#key-field">Paste it above</a>.</p>
 <p class="waiting">Loading…</p>
 <p class="action keyless">${wayHtml(around.terms, PLACE_WORDS.get_url, ROOT)}</p>
 <dl class="facts">
