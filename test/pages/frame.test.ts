@@ -249,6 +249,7 @@ test("the foot names all pages, and where the operator is reached", async () => 
       ["Market", ".."],
       ["Indices", "../indices"],
       ["Basket", "../basket"],
+      ["Compare", "../compare"],
       ["Corrections", "../corrections"],
       ["Feed of publications", "../feed.atom"],
       ["Guide", "../guide"],
