@@ -81,7 +81,7 @@ test("it begins with the promise and the rules, and ends with what few need", as
   expect(anchors.slice(-4)).toEqual(["getSums", "getEntry", "getSparklines", "errors"]);
   const { description } = openApiDocument()["info"] as { description: string };
   for (const said of [text.replaceAll("\n", " "), description.replaceAll("\n", " ")]) {
-    expect(said).toContain("Within v1 no field, endpoint or parameter is removed or changes");
+    expect(said).toContain("Within v1, no field, endpoint or parameter is removed or changes");
   }
 });
 
