@@ -61,7 +61,6 @@ export async function withKey(show) {
   opener.addEventListener("click", () => {
     opener.ariaExpanded = String(opener.ariaExpanded !== "true");
   });
-  showPlace();
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     void useGiven(show);
@@ -86,15 +85,6 @@ export async function withKey(show) {
   });
   const stored = storedKey();
   if (stored !== null) await use(stored, show, false);
-}
-
-/** Brings the name of this page into sight where the names scroll. */
-function showPlace() {
-  const here = /** @type {HTMLElement | null} */ (
-    document.querySelector(".masthead [aria-current]")
-  );
-  if (here?.parentElement)
-    here.parentElement.scrollLeft = here.offsetLeft - here.parentElement.offsetLeft - 32;
 }
 
 const CHARACTERS = 53;
