@@ -13,7 +13,7 @@ import {
   type NaiveRecord,
 } from "./naive-market.ts";
 import { naiveHistory, naiveLevels } from "./naive-history.ts";
-import { naiveIndices, SCALE, type NaivePoint, type NaiveSegmentIndex } from "./naive-indices.ts";
+import { naiveIndices, type NaivePoint, type NaiveSegmentIndex } from "./naive-indices.ts";
 import type { RawMarket, RawTier } from "./naive-levels.ts";
 import { naiveBasketFile } from "./naive-quantities.ts";
 import { ATTRIBUTION, PublishedFiles, withoutEntries } from "./published.ts";
@@ -192,17 +192,39 @@ interface FoundPoint {
   readonly close: string;
 }
 
-/** The same days, and the same closes, with the error of doubles. */
+/**
+ * The same days, and closes that each follow from the published close before. Before a series that the depth
+ * cuts there is no published close: its first one is taken as it is.
+ */
 export function expectCloses(found: readonly FoundPoint[], expected: readonly NaivePoint[]): void {
   expect(found.map(({ date }) => date)).toEqual(expected.map(({ date }) => date));
-  found.forEach(({ close: text, date }, at) => {
-    const { close: exact } = expected[at] as NaivePoint;
-    const close = (tenThousandths(text) * SCALE) / 10_000n;
-    const isNear = 10n ** 13n * distance(close, exact) <= exact;
+  found.forEach(({ date, close: text }, at) => {
+    const { move } = expected[at] as NaivePoint;
+    const before = found[at - 1]?.close;
+    const isRight = move === null ? text === "#100" : before === undefined || follows(text, before, move);
     const isShortest = /^#(?:0|[1-9]\d*)(?:\.\d{0,3}[1-9])?$/.test(text);
     // A series has thousands of points, and `expect` takes its time.
-    if (!isNear || !isShortest) expect.fail(`${date}: ${text}, expected ${exact} / ${SCALE}`);
+    if (isRight && isShortest) return;
+    const how = move && `× (${move.product.over} / ${move.product.under}) ^ 1/${move.count}`;
+    expect.fail(`${date}: ${text}, after ${before} ${how}`);
   });
+}
+
+/** Whether the close before, moved, is within half a unit of 0.0001 of the close, and within the error of doubles. */
+function follows(
+  text: string,
+  textBefore: string,
+  { product: { over, under }, count }: NonNullable<NaivePoint["move"]>,
+): boolean {
+  const scale = 10n ** 16n;
+  const close = tenThousandths(text) * scale;
+  const before = tenThousandths(textBefore) * scale;
+  if (count === 0 || over === under) return close === before;
+  const half = scale / 2n + scale / 1_000n + close / 10n ** 13n;
+  const degree = BigInt(count);
+  const moved = before ** degree * over;
+  const isAbove = close < half || (close - half) ** degree * under <= moved;
+  return isAbove && moved <= (close + half) ** degree * under;
 }
 
 const sorted = (rows: readonly unknown[]): string[] =>

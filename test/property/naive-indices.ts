@@ -1,18 +1,16 @@
 /**
  * The indices of a market from the raw rows of the input, by plain loops: what their contracts cost a year
- * ago and now, and their continuous series with roots of big integers.
+ * ago and now, and the moves of their continuous series as fractions.
  */
 import { ONE, over, times, type Fraction } from "./naive-fraction.ts";
 import { DAY, HOUR, iso, levelsOf, usdOf, type RawMarket, type RawTier } from "./naive-levels.ts";
 import { isWithinDepth, naiveIndex, type NaiveIndex } from "./naive-market.ts";
 
-/** One unit of a close. */
-export const SCALE = 10n ** 30n;
-
-/** A point of a series, its close in units of 1 / SCALE. */
+/** A point of a series, by what happened since the point before it. */
 export interface NaivePoint {
   readonly date: string;
-  readonly close: bigint;
+  /** The close is the one before it × the root of degree `count` of `product`; null: the base, a close of 100. */
+  readonly move: { readonly product: Fraction; readonly count: number } | null;
 }
 
 export interface NaiveSegmentIndex {
@@ -83,39 +81,8 @@ export function naiveSeries(raw: RawMarket, at: number): NaivePoint[] {
       }
       used[place] = given;
     }
-    const last = points.at(-1);
-    if (last !== undefined) {
-      points.push({ date, close: count === 0 ? last.close : moved(last.close, product, count) });
-    } else if (isAnyInForce) {
-      points.push({ date, close: 100n * SCALE });
-    }
+    if (points.length > 0) points.push({ date, move: { product, count } });
+    else if (isAnyInForce) points.push({ date, move: null });
   }
   return points;
-}
-
-/** The close moved by the root of that degree of the product, rounded to 4 decimals, half up. */
-function moved(close: bigint, { over: top, under }: Fraction, degree: number): bigint {
-  if (top === under) return close;
-  const n = BigInt(degree);
-  const value = (top * SCALE ** n) / under;
-  // Newton's method, from above: twice the root in floating point.
-  const estimate = Math.exp((lnOf(top) - lnOf(under)) / degree);
-  let root = (BigInt(Math.ceil(estimate * 1e15)) * 2n * SCALE) / 10n ** 15n;
-  for (;;) {
-    const next = ((n - 1n) * root + value / root ** (n - 1n)) / n;
-    // Roots are cut off: a value within this error below the middle counts as the middle.
-    if (next >= root) return rounded((close * root) / SCALE + SCALE / 10n ** 18n);
-    root = next;
-  }
-}
-
-function rounded(close: bigint): bigint {
-  const unit = SCALE / 10_000n;
-  return ((close + unit / 2n) / unit) * unit;
-}
-
-/** The logarithm of a big integer, to the digits of a double. */
-function lnOf(value: bigint): number {
-  const digits = value.toString();
-  return Math.log(Number(`0.${digits.slice(0, 17)}`)) + digits.length * Math.LN10;
 }
