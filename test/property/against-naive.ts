@@ -201,7 +201,8 @@ export function expectCloses(found: readonly FoundPoint[], expected: readonly Na
   found.forEach(({ date, close: text }, at) => {
     const { move } = expected[at] as NaivePoint;
     const before = found[at - 1]?.close;
-    const isRight = move === null ? text === "#100" : before === undefined || follows(text, before, move);
+    const isRight =
+      move === null ? text === "#100" : before === undefined || follows(text, before, move);
     const isShortest = /^#(?:0|[1-9]\d*)(?:\.\d{0,3}[1-9])?$/.test(text);
     // A series has thousands of points, and `expect` takes its time.
     if (isRight && isShortest) return;
