@@ -81,8 +81,8 @@ async function prove(
   const remembered = remember === null ? null : await readRemembered(remember);
   const answer = await answerOf(service, target);
   const { number } = answer.publication;
-  const shown = `${counted(answer.body.length, "byte")} of entry ${number}, as its unencoded-digest says`;
-  steps.push(proven("answer", `${answer.what}: ${shown}`));
+  const bytesText = `${counted(answer.body.length, "byte")} of entry ${number}, as its unencoded-digest says`;
+  steps.push(proven("answer", `${answer.what}: ${bytesText}`));
   steps.push(...(await fileSteps(service, target, answer)));
   const first = Math.max(1, Math.min(remembered?.number ?? 1, number) - PROVEN_AGAIN);
   const { isMeant, name } = meantBy(vintage, answer.publication);

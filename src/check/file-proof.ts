@@ -129,14 +129,14 @@ function requireFile(
       `${what} names the session ${said(headers["x-session-utc"])}, and its entry of the log means ${expected}`,
     );
   }
-  const shown = said(headers["x-delayed-sessions"]);
-  if (delay !== null && shown !== String(delay)) {
+  const named = said(headers["x-delayed-sessions"]);
+  if (delay !== null && named !== String(delay)) {
     throw new DamageError(`${what} has two numbers of delayed sessions`);
   }
-  const raised = /^\d{1,9}$/.test(shown) ? Number(shown) - delaySessions : Number.NaN;
+  const raised = /^\d{1,9}$/.test(named) ? Number(named) - delaySessions : Number.NaN;
   if (!(raised === 0 || (isLive && raised > 0))) {
     throw new DamageError(
-      `${what} names ${shown} delayed sessions, expected ${delaySessions}${isLive ? " or more" : ""}`,
+      `${what} names ${named} delayed sessions, expected ${delaySessions}${isLive ? " or more" : ""}`,
     );
   }
   if (sha256Hex(body) === sha256) return "";

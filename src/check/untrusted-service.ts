@@ -89,8 +89,8 @@ export function refusalOf(
   const { status, headers, body } = answer;
   if (status < 400 || headers["content-type"] !== "application/problem+json") return null;
   try {
-    const { status: shown, code, detail } = JSON.parse(body.toString("utf8"));
-    if (shown !== status || typeof code !== "string") return null;
+    const { status: statusInBody, code, detail } = JSON.parse(body.toString("utf8"));
+    if (statusInBody !== status || typeof code !== "string") return null;
     return { code, text: cut(`${status} ${code}: ${detail}`, 300) };
   } catch {
     return null;

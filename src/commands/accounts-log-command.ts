@@ -31,15 +31,15 @@ async function show(
 ): Promise<void> {
   const entries = await onRegistry(options, "use", (registry) => registry.log(name));
   if (options.json) return printJson(entries);
-  const told = entries.map((entry) => ({ ...entry, ...inWords(entry) }));
-  if (options.csv) return printCsv(CSV_COLUMNS, told);
-  if (told.length === 0) {
+  const rows = entries.map((entry) => ({ ...entry, ...inWords(entry) }));
+  if (options.csv) return printCsv(CSV_COLUMNS, rows);
+  if (rows.length === 0) {
     const whose = name === undefined ? "" : ` of ${name}`;
     return printLine(`No changes${whose} in the log of ${redactedUrl(options.state)}.`);
   }
   printTable(
     ["at", "account", "action", "key", "before", "after", "by"],
-    told.map(({ at, account, action, key_id, before, after, by }) => [
+    rows.map(({ at, account, action, key_id, before, after, by }) => [
       at,
       account,
       action,

@@ -166,10 +166,10 @@ class CopyRun {
     for (const { key } of files) taken.delete(key);
     const below = (prefix: string) => Array.fromAsync(this.#to.list(prefix));
     const folders = foldersOf(await below(SESSIONS), []);
-    const toRemove = folders.filter(({ name }) => taken.has(snapshotText(name)));
-    const monthsToRemove = (await below(LEDGER)).filter(({ key }) => taken.has(key));
-    if (!this.#dryRun) await remove(this.#to, { toRemove, monthsToRemove, doneClaims: [] });
-    return toRemove.flatMap(({ objects }) => objects).length + monthsToRemove.length;
+    const removable = folders.filter(({ name }) => taken.has(snapshotText(name)));
+    const removableMonths = (await below(LEDGER)).filter(({ key }) => taken.has(key));
+    if (!this.#dryRun) await remove(this.#to, { removable, removableMonths, doneClaims: [] });
+    return removable.flatMap(({ objects }) => objects).length + removableMonths.length;
   }
 
   result(log: readonly StoredEntry[], needs: Needs, removed: number): Copying {

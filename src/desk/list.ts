@@ -54,8 +54,8 @@ export async function listPublications(
   const length = await logLength(store);
   if (length === 0) await requireEmpty(store);
   const log = await newestOf(store, limit ?? length);
-  const shown = log.slice(0, limit ?? length);
-  const publications = shown.filter(isPublication);
+  const listed = log.slice(0, limit ?? length);
+  const publications = listed.filter(isPublication);
   const manifests = await atOnce(publications, (entry) =>
     readStoredManifest(store, entry, entry.manifest_sha256),
   );
@@ -67,7 +67,7 @@ export async function listPublications(
     if (head.session < current && !published.has(current)) rows.push(unpublished("due", current));
     rows.push(...missed(head.session, current, published));
   }
-  for (const entry of shown) {
+  for (const entry of listed) {
     if (!isPublication(entry)) {
       rows.push({ what: "prune", ...entry });
       continue;
@@ -77,7 +77,7 @@ export async function listPublications(
     const older = publications[at + 1];
     if (older !== undefined) rows.push(...missed(older.session, entry.session, published));
   }
-  return { older: length - shown.length, publications: rows };
+  return { older: length - listed.length, publications: rows };
 }
 
 /** A publish or a rollback. `manifest` null: the snapshot was pruned. */

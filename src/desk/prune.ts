@@ -108,8 +108,8 @@ interface Survey {
   readonly published: ReadonlySet<string>;
   /** Snapshots and ledger months that prunes in the log name. */
   readonly taken: ReadonlySet<string>;
-  readonly toRemove: readonly Folder[];
-  readonly monthsToRemove: readonly StoredObject[];
+  readonly removable: readonly Folder[];
+  readonly removableMonths: readonly StoredObject[];
   /** Claims of published snapshots: their runs died before they removed them. */
   readonly doneClaims: readonly StoredObject[];
   readonly kept: number;
@@ -137,13 +137,13 @@ async function survey(store: ObjectStore, keepDays: number, nowMs: number): Prom
   const isOver = (began = 0): boolean =>
     publications.filter(({ number }) => number > began).length >= LATER_HEADS;
 
-  const toRemove = folders.filter(({ name, objects }) => {
+  const removable = folders.filter(({ name, objects }) => {
     const text = snapshotText(name);
     if (keptNames.has(text) || (published.has(text) && objects.length === 0)) return false;
     return taken.has(text) || published.has(text) || isOver(claims.get(text));
   });
-  const aged = await monthsOf(store, toRemove, published);
-  const monthsToRemove = months.filter(({ key }) => {
+  const aged = await monthsOf(store, removable, published);
+  const removableMonths = months.filter(({ key }) => {
     if (needed.has(key)) return false;
     return taken.has(key) || aged.has(key) || isOver(parseLedgerMonthKey(key)?.began);
   });
@@ -156,17 +156,17 @@ async function survey(store: ObjectStore, keepDays: number, nowMs: number): Prom
     newest: stored.at(-1) ?? null,
     published,
     taken,
-    toRemove,
-    monthsToRemove,
+    removable,
+    removableMonths,
     doneClaims,
-    kept: whole(folders) - whole(toRemove),
+    kept: whole(folders) - whole(removable),
   };
 }
 
 /** What goes and no earlier prune named. */
-const unnamed = ({ toRemove, monthsToRemove, taken }: Survey): Names => ({
-  snapshots: toRemove.map(({ name }) => snapshotText(name)).filter((text) => !taken.has(text)),
-  parts: monthsToRemove.map(({ key }) => key).filter((key) => !taken.has(key)),
+const unnamed = ({ removable, removableMonths, taken }: Survey): Names => ({
+  snapshots: removable.map(({ name }) => snapshotText(name)).filter((text) => !taken.has(text)),
+  parts: removableMonths.map(({ key }) => key).filter((key) => !taken.has(key)),
 });
 
 /**
@@ -175,14 +175,14 @@ const unnamed = ({ toRemove, monthsToRemove, taken }: Survey): Names => ({
  */
 async function announce(
   store: ObjectStore,
-  { toRemove, newest, published, taken }: Survey,
+  { removable, newest, published, taken }: Survey,
   names: Names,
   nowMs: number,
   gates: TimeGates,
   keys: LogKeys,
 ): Promise<number | null> {
   await store.prove();
-  for (const { name } of toRemove) {
+  for (const { name } of removable) {
     const text = snapshotText(name);
     if (!taken.has(text) && !published.has(text)) await keepTaken(store, name);
   }
@@ -192,9 +192,9 @@ async function announce(
 /** Removes what entries of the log name. */
 export async function remove(
   store: ObjectStore,
-  found: Pick<Survey, "toRemove" | "monthsToRemove" | "doneClaims">,
+  found: Pick<Survey, "removable" | "removableMonths" | "doneClaims">,
 ): Promise<void> {
-  for (const { name, objects, claim } of found.toRemove) {
+  for (const { name, objects, claim } of found.removable) {
     // The manifest goes last, so that a partly removed folder can still be recognized.
     const manifestKey = snapshotFileKey(name, FILES.manifest);
     const others = objects.filter(({ key }) => key !== manifestKey);
@@ -202,22 +202,22 @@ export async function remove(
     if (others.length < objects.length) await store.delete(manifestKey);
     if (claim !== null) await store.delete(claim.key);
   }
-  await atOnce([...found.monthsToRemove, ...found.doneClaims], ({ key }) => store.delete(key));
+  await atOnce([...found.removableMonths, ...found.doneClaims], ({ key }) => store.delete(key));
 }
 
 function pruningOf(found: Survey): Omit<Pruning, "dry_run" | "signature"> {
-  const { toRemove, monthsToRemove, doneClaims, published, kept } = found;
+  const { removable, removableMonths, doneClaims, published, kept } = found;
   const objects = [
-    ...toRemove.flatMap((folder) => [...folder.objects, ...(folder.claim ? [folder.claim] : [])]),
-    ...monthsToRemove,
+    ...removable.flatMap((folder) => [...folder.objects, ...(folder.claim ? [folder.claim] : [])]),
+    ...removableMonths,
     ...doneClaims,
   ];
   return {
-    snapshots: toRemove.map(({ name }) => ({
+    snapshots: removable.map(({ name }) => ({
       name: snapshotText(name),
       orphan: !published.has(snapshotText(name)),
     })),
-    ledger_parts: monthsToRemove.map(({ key }) => key),
+    ledger_parts: removableMonths.map(({ key }) => key),
     objects: objects.length,
     bytes: objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
     kept,

@@ -245,8 +245,8 @@ export function printRepair({ from, put_back }: Repair): void {
 
 export function printInputs({ snapshot, folder, inputs }: WrittenInputs): void {
   printLine(`Wrote ${counted(inputs.length, "input")} of ${snapshot} to ${folder}`);
-  const shown = inputs.map(({ file, name, rows, bytes }) => ({ file, from: name, rows, bytes }));
-  section("Inputs", shown);
+  const rows = inputs.map(({ file, name, rows, bytes }) => ({ file, from: name, rows, bytes }));
+  section("Inputs", rows);
 }
 
 /** Turns a manifest's `2026-11-21T00:00:00.000Z` into the form that commands take. */

@@ -119,7 +119,7 @@ function requestHtml({ path, body, isKeyed, ...route }: Route): string {
   const file = path.slice(path.lastIndexOf("/") + 1);
   const form = !isKeyed ? "open" : "json" in body ? "json" : "text" in body ? "text" : "file";
   const programs = siteFile(`request-${form}.html`);
-  const shown = example && [
+  const lines = example && [
     `<p class="note">Answer ${toWhom(example)}: 200. ${RECORDED_FROM}</p>`,
     `<pre tabindex="0"><code>${escaped(readable(example.body, READABLE)[1])}</code></pre>`,
   ];
@@ -131,7 +131,7 @@ function requestHtml({ path, body, isKeyed, ...route }: Route): string {
   ];
   return `<div class="request" ${about.join(" ")}>
 ${filled(programs, "binary" in body ? { ...slots, file } : slots)}
-<div class="answer">${shown?.join("\n") ?? ""}</div>
+<div class="answer">${lines?.join("\n") ?? ""}</div>
 </div>`;
 }
 

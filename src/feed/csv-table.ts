@@ -35,8 +35,8 @@ export function recordTaker(rows: TableRows): (record: readonly string[], line: 
     }
     if (layouts === null) {
       const names = ourNames(record, rows);
-      const shown = names.map((name, at) => name ?? (record[at] as string));
-      if (titleLine === null && isWide(rows, shown, line, BY_MAP)) return false;
+      const titles = names.map((name, at) => name ?? (record[at] as string));
+      if (titleLine === null && isWide(rows, titles, line, BY_MAP)) return false;
       const known = names.filter((name) => name !== null && columnLike(name, shape)).length;
       if (titleLine !== null) {
         const finding = `looks like the header, expected in line ${titleLine}: delete the lines above it`;

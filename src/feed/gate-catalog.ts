@@ -38,9 +38,9 @@ export function termsWithoutBreak({ head, catalog, before, after, given }: GateI
 function termsFinding(old: Contract, now: Contract, earlier: EarlierTerms): Finding | null {
   const fields = Object.keys(changedTerms(old, now)) as (keyof typeof TERMS)[];
   if (fields.length === 0) return null;
-  const shown = (value: string | null): string => (value === null ? "none" : quoted(value));
+  const quotedOrNone = (value: string | null): string => (value === null ? "none" : quoted(value));
   const changes = fields.map(
-    (field) => `${TERMS[field]} from ${shown(old[field])} to ${shown(now[field])}`,
+    (field) => `${TERMS[field]} from ${quotedOrNone(old[field])} to ${quotedOrNone(now[field])}`,
   );
   const withdrawn = fields.every((field) => earlier[field] === undefined)
     ? ""

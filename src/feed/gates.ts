@@ -118,7 +118,7 @@ export interface Verdict {
   /** One line per refusal; empty: all gates pass. */
   readonly refusals: readonly string[];
   /** What to do, for each gate that refuses. */
-  readonly waysOn: readonly string[];
+  readonly remedies: readonly string[];
   readonly refusing: readonly GateName[];
   /** What `--accept` names although no gate refuses it, one line each. */
   readonly unneeded: readonly string[];
@@ -149,7 +149,7 @@ export function judge(input: GateInput, options: GateOptions): Verdict {
   const verb = accepted.length > 0 ? "also publish" : "publish";
   return {
     refusals: [...refusedBy.values()].flat().map(({ text }) => text),
-    waysOn: [...refusedBy].flatMap(([gate, refused]) => waysOnOf(gate, refused, verb)),
+    remedies: [...refusedBy].flatMap(([gate, refused]) => remediesFor(gate, refused, verb)),
     refusing: [...refusedBy.keys()],
     unneeded,
     repeat: options.isClosedDay === true ? null : repeatOfHead(input),
@@ -168,7 +168,7 @@ function acceptsOf(gate: GateName, options: GateOptions): readonly Acceptance[] 
 }
 
 /** The ways on for findings of one gate. The `--accept` lets exactly these through. */
-function waysOnOf(gate: GateName, refused: readonly Finding[], verb: string): string[] {
+function remediesFor(gate: GateName, refused: readonly Finding[], verb: string): string[] {
   const { ifRight, ...more }: Gate = GATES[gate];
   const acceptable = refused.filter(({ needsBreak }) => !needsBreak);
   const ids = [...new Set(acceptable.flatMap(({ contract }) => contract ?? []))];

@@ -35,10 +35,10 @@ export async function readMap(source: InputSource, complaints: Complaints): Prom
   for (const member of repeatedMembers(text))
     complaints.at(source.name, `the member ${quoted(member)} appears twice`);
   const map = mapOf(value, source.name, (member, wrong, expected) => {
-    const shown = typeof wrong === "string" ? wrong : JSON.stringify(wrong);
+    const excerpt = typeof wrong === "string" ? wrong : JSON.stringify(wrong);
     const place = member === "" ? source.name : `${source.name} ${member}`;
     complaints.at(
-      `${place} ${typeof wrong === "string" ? quoted(shown) : shown.slice(0, 120)}`,
+      `${place} ${typeof wrong === "string" ? quoted(excerpt) : excerpt.slice(0, 120)}`,
       `expected ${expected}`,
     );
   });

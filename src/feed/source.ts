@@ -55,8 +55,8 @@ export function sourceOf(
     return addressSource(location, headers);
   }
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(location)) {
-    const shown = location.replace(/^([^:]+:\/\/).*@/s, "$1***@").replace(/[?#].*$/s, "");
-    throw new InputError(`${shown}: expected a file, - or an http(s) address`);
+    const openLocation = location.replace(/^([^:]+:\/\/).*@/s, "$1***@").replace(/[?#].*$/s, "");
+    throw new InputError(`${openLocation}: expected a file, - or an http(s) address`);
   }
   return {
     name: location,

@@ -148,8 +148,8 @@ function takeFields(
     if (value === null) return null;
     const cell = cellText(value);
     if (cell !== null) return cell;
-    const shown = JSON.stringify(value);
-    fault(name, () => complaints.cell(where(position), name, shown, "text or a number"));
+    const json = JSON.stringify(value);
+    fault(name, () => complaints.cell(where(position), name, json, "text or a number"));
     return null;
   });
   if (isFaultless || (hasId && cells[shape.columns.indexOf("id")] !== null))

@@ -23,8 +23,9 @@ export function wideness(
   const times = others.filter(isTime);
   const hasKnown = names.some(isKnown);
   const finding = (what: string, columns: readonly string[]): string => {
-    const shown = isSecret && !hasKnown ? "" : ` (${cut(columns.map(quoted).join(", "), 100)})`;
-    return `a wide table, with ${what} as columns${shown}`;
+    const columnNames =
+      isSecret && !hasKnown ? "" : ` (${cut(columns.map(quoted).join(", "), 100)})`;
+    return `a wide table, with ${what} as columns${columnNames}`;
   };
   if (times.length > (hasKnown ? 0 : 1)) return finding("dates", times);
   const contracts = others.filter((name) => !TIME_COLUMN.test(name));

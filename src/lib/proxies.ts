@@ -30,8 +30,10 @@ function proxyIn(env: Readonly<Record<string, string | undefined>>, lower: strin
   if (text === "") return null;
   const address = text.includes("://") ? text : `http://${text}`;
   if (/^https?:$/.test(URL.parse(address)?.protocol ?? "")) return address;
-  const shown = JSON.stringify(withoutSecrets(address));
-  throw new InputError(`${variable} ${shown}: expected a proxy such as http://proxy.example:3128`);
+  const quotedAddress = JSON.stringify(withoutSecrets(address));
+  throw new InputError(
+    `${variable} ${quotedAddress}: expected a proxy such as http://proxy.example:3128`,
+  );
 }
 
 /** A host of NO_PROXY as Node reads it. A name also stands for the names below it. */

@@ -118,19 +118,19 @@ export function foundIn(answer: ApiAnswer, words: string, page: number): Told {
     return wanted.every((word) => text.includes(word));
   });
   const start = (page - 1) * FOUND_EACH_PAGE;
-  const shown = matches.slice(start, start + FOUND_EACH_PAGE);
-  const body = JSON.stringify({ session_utc, found: matches.length, contracts: shown });
+  const pageOfMatches = matches.slice(start, start + FOUND_EACH_PAGE);
+  const body = JSON.stringify({ session_utc, found: matches.length, contracts: pageOfMatches });
   const isLast = start + FOUND_EACH_PAGE >= matches.length;
   const more = `Ask for page ${page + 1} for the next contracts, or with more words.`;
   return { ...answer, sha256: null, body, ...(!isLast && { more }) };
 }
 
-/** The answer with closes: says if there may be earlier ones than the `shown` that were asked for. */
-export function closesFor(answer: Told, wanted: number, shown: number): Told {
-  if (answer.isRefused || wanted <= shown) return answer;
+/** The answer with closes: says if there may be earlier ones than the `asked` that were asked for. */
+export function closesFor(answer: Told, wanted: number, asked: number): Told {
+  if (answer.isRefused || wanted <= asked) return answer;
   const more = [
     answer.more,
-    `At most ${shown} closes, the newest. Ask with to, the day before the first, for earlier ones.`,
+    `At most ${asked} closes, the newest. Ask with to, the day before the first, for earlier ones.`,
   ];
   return { ...answer, more: more.filter((sentence) => sentence !== undefined).join(" ") };
 }

@@ -105,8 +105,8 @@ export function mcpServer(ask: Ask): McpServer {
   ): Promise<Told> => {
     const isDated = query["from"] !== undefined || query["to"] !== undefined;
     const wanted = Number(last ?? (isDated ? Infinity : CLOSES_DEFAULT));
-    const shown = Math.min(wanted, CLOSES_MAX);
-    return closesFor(await ask(path, { last: shown, ...query }), wanted, shown);
+    const asked = Math.min(wanted, CLOSES_MAX);
+    return closesFor(await ask(path, { last: asked, ...query }), wanted, asked);
   };
 
   tool(

@@ -99,7 +99,7 @@ async function requireNotWithdrawn(
  * `mayWait` the run also waits while the feed repeats the head's levels.
  */
 export function passGates(
-  { refusals, waysOn, refusing, unneeded, repeat }: Verdict,
+  { refusals, remedies, refusing, unneeded, repeat }: Verdict,
   mayWait: boolean,
 ): void {
   const awaited = mayWait ? repeat : null;
@@ -110,9 +110,9 @@ export function passGates(
   const options = waitFor === undefined ? {} : { waitFor };
   if (unneeded.length > 0) {
     const message = "--accept names a gate that refuses nothing; nothing was written";
-    throw new InputError(message, [...unneeded, ...refusals, ...waysOn], options);
+    throw new InputError(message, [...unneeded, ...refusals, ...remedies], options);
   }
   if (refusals.length === 0 && awaited === null) return;
   const message = `Refused: ${counted(refusals.length, "finding")}; nothing was written`;
-  throw new RefusedError(message, [...refusals, ...waysOn], options);
+  throw new RefusedError(message, [...refusals, ...remedies], options);
 }

@@ -79,11 +79,11 @@ export function summaryMarkdown(result: PublishResult, location: string): string
 /** The summary of a run that was refused or failed: why, and the way on. */
 export function failureMarkdown({ message, details, exitCode }: ChipboardError): string {
   const line = (text: string): string => escaped(plainText(text));
-  const shown = details.slice(0, DETAILS_SHOWN).map((detail) => `- ${line(detail)}`);
-  const more = details.length - shown.length;
+  const lines = details.slice(0, DETAILS_SHOWN).map((detail) => `- ${line(detail)}`);
+  const more = details.length - lines.length;
   const blocks = [
     `## ${line(message)}`,
-    ...(shown.length === 0 ? [] : [shown.join("\n")]),
+    ...(lines.length === 0 ? [] : [lines.join("\n")]),
     ...(more > 0 ? [`and ${more} more`] : []),
     `Exit code ${exitCode}`,
   ];
@@ -157,9 +157,9 @@ const stillText = ({ id, since_utc: since }: { id: string; since_utc: string }) 
 
 function named(items: readonly { readonly id: string }[]): string {
   if (items.length === 0) return "0";
-  const shown = items.slice(0, NAMES_SHOWN).map(({ id }) => id);
-  const more = items.length - shown.length;
-  return `${items.length} (${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""})`;
+  const names = items.slice(0, NAMES_SHOWN).map(({ id }) => id);
+  const more = items.length - names.length;
+  return `${items.length} (${names.join(", ")}${more > 0 ? ` and ${more} more` : ""})`;
 }
 
 function headlineOf({ snapshot, publication, outcome }: PublishResult): string {

@@ -93,12 +93,12 @@ export function dateTicks(from, to) {
     MONTH_STEPS.find((step) => months.filter((month) => month % step === 0).length <= most) ?? 1200;
   const step = stepFor(MOST_LABELS);
   const narrow = stepFor(MOST_LABELS_NARROW);
-  const shown = months.filter((month) => month % step === 0);
-  return shown.map((month, at) => {
+  const labelled = months.filter((month) => month % step === 0);
+  return labelled.map((month, at) => {
     const day = Date.UTC(1970, month) / DAY_MS;
     const [, name = "", year = ""] = dayText(dateText(day)).split(" ");
     const isJanuary = month % 12 === 0;
-    const hasYear = isJanuary || (at === 0 && (shown[1] ?? 0) % 12 !== 0);
+    const hasYear = isJanuary || (at === 0 && (labelled[1] ?? 0) % 12 !== 0);
     const text = isJanuary && step >= 6 ? year : `${name} ${year}`;
     return { text: hasYear ? text : name, day, isWideOnly: month % narrow !== 0 };
   });

@@ -23,7 +23,7 @@ const find = /** @type {HTMLInputElement} */ (byId("find"));
 const findError = byId("find-error");
 const findCount = byId("find-count");
 const box = byId("parts");
-const told = byId("told");
+const status = byId("status");
 const result = byId("result");
 
 const ORIGIN = ROOT.href.replace(/\/$/, "");
@@ -77,8 +77,8 @@ function keepInAddress() {
 function changed(isOther = false) {
   keepInAddress();
   findError.textContent = "";
-  told.textContent = CALLS;
-  told.classList.remove("error");
+  status.textContent = CALLS;
+  status.classList.remove("error");
   result.hidden = true;
   if (isOther) box.innerHTML = partsTable(basket, board);
   byId("request").hidden = basket.parts.size === 0;
@@ -163,8 +163,8 @@ async function price() {
   // A second press must not cost a second call.
   if (query === asked) return;
   asked = query;
-  told.textContent = "Asking for the price.";
-  told.classList.remove("error");
+  status.textContent = "Asking for the price.";
+  status.classList.remove("error");
   const isByQuantity = basket.weighting === "quantities";
   // The place of the price, before it is there.
   result.hidden = false;
@@ -182,7 +182,7 @@ async function price() {
     refuse(problem);
     return;
   }
-  told.textContent =
+  status.textContent =
     (body.level === null
       ? "Priced, without a change against a year ago: a contract has no comparable level then."
       : `Priced: ${signedText(rounded(changeOf(body.level)) ?? "")} % against a year ago.`) +
@@ -249,8 +249,8 @@ function refuse({ detail, errors = [] }) {
     for (const [id] of named) sayAt(box, id, isOfAmount, `${value || "Empty"}: ${why}. `);
     if (named.length === 0) findError.append(`${why}. `);
   }
-  told.textContent = errors.length > 0 ? "Not priced: see above. Errors use no call." : detail;
-  told.classList.add("error");
+  status.textContent = errors.length > 0 ? "Not priced: see above. Errors use no call." : detail;
+  status.classList.add("error");
 }
 
 /** Takes and prices the basket that the address names. Whether it names one. */

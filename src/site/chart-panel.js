@@ -40,7 +40,7 @@ export function showChart(box, panel) {
     const from = startOf(range, to, points);
     const within = closesFrom(points, from);
     const isDivided = isPerGb && capacityGb !== null;
-    const shown = isDivided ? perGigabyte(within, capacityGb) : within;
+    const drawnPoints = isDivided ? perGigabyte(within, capacityGb) : within;
     const options = {
       ...panel,
       title: panel.titleOf(within),
@@ -48,7 +48,7 @@ export function showChart(box, panel) {
       widthPx: box.clientWidth,
       ...(isDivided && { unit: "USD per GB", decimals: 3 }),
     };
-    const drawn = layout(shown, options);
+    const drawn = layout(drawnPoints, options);
     const scale = capacityGb === null ? "" : scaleButton(isPerGb);
     const tools = toolsHtml(rangeButtons(ranges, range) + scale, request !== undefined);
     box.innerHTML = chartHtml(drawn, isBare ? "" : tools);
@@ -71,7 +71,7 @@ export function showChart(box, panel) {
       if (what === "link") keepInAddress({ range });
       keep(button, {
         csv: panel.csv,
-        svg: () => chartFile(shown, options, panel.notes),
+        svg: () => chartFile(drawnPoints, options, panel.notes),
         name: panel.fileName,
         picture: `${panel.fileName}-${range}${isDivided ? "-per-gb" : ""}`,
         requests: request === undefined ? [] : [request],
@@ -80,11 +80,11 @@ export function showChart(box, panel) {
   }
 }
 
-/** @param {readonly string[]} ranges @param {string} shown */
-export function rangeButtons(ranges, shown) {
+/** @param {readonly string[]} ranges @param {string} chosen */
+export function rangeButtons(ranges, chosen) {
   const buttons = ranges.map((range) => {
     const label = range === "all" ? "All" : range === "ytd" ? "YTD" : range.replace(/\D/, " $&");
-    return `<button type="button" data-range="${range}" aria-pressed="${range === shown}">${label}</button>`;
+    return `<button type="button" data-range="${range}" aria-pressed="${range === chosen}">${label}</button>`;
   });
   return `<div class="ranges" role="group" aria-label="Range">${buttons.join("")}</div>`;
 }

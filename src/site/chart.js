@@ -21,15 +21,15 @@ import { escaped, foreign } from "./text.js";
 export function chartLabel({ points, title, unit, decimals }) {
   const [first, last] = ends(points);
   /** @param {Point} point */
-  const told = (point) => `${closeText(point, decimals)} on ${point.date}`;
+  const describe = (point) => `${closeText(point, decimals)} on ${point.date}`;
   /** @param {string} what @param {(point: Point) => unknown} wordsOf */
   const listed = (what, wordsOf) => {
     const words = points.map(wordsOf).filter(Boolean);
     return words.length === 0 ? "" : ` ${what}: ${words.join(", ")}.`;
   };
   return (
-    `${title}, ${unit}. Lowest ${told(lowest(points))}, highest ${told(highest(points))}, ` +
-    `first ${told(first)}, last ${told(last)}.` +
+    `${title}, ${unit}. Lowest ${describe(lowest(points))}, highest ${describe(highest(points))}, ` +
+    `first ${describe(first)}, last ${describe(last)}.` +
     listed("Breaks", ({ date, breakReason }) => breakReason && `${date} (${breakReason})`) +
     listed("Corrected", ({ date, isCorrected }) => isCorrected && date)
   );

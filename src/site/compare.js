@@ -212,16 +212,16 @@ function drawingOf(scaled, scale, { from, isLog }) {
   const unit = comparison.scaleWords(scale, scaled);
   const options = { from, to, isLog, base };
   const heightPx = matchMedia("(min-width: 720px)").matches ? 420 : 320;
-  const shown = comparison.layoutOf(lines, { ...options, widthPx: box.clientWidth, heightPx });
+  const drawn = comparison.layoutOf(lines, { ...options, widthPx: box.clientWidth, heightPx });
   const breaks = comparison
     .breakWords(lines)
     .map((words) => `<p class="note">${foreign(words)}</p>`);
   return {
     head: `<p class="chart-title">${foreign(title)}</p>\n<p class="chart-unit">${foreign(unit)}</p>\n`,
-    html: `<div class="charted">${comparison.comparisonHtml(shown, title)}</div>${breaks.join("")}`,
+    html: `<div class="charted">${comparison.comparisonHtml(drawn, title)}</div>${breaks.join("")}`,
     equip: () => {
       const charted = /** @type {HTMLElement} */ (box.querySelector(".charted"));
-      addCursor(charted, shown, comparison.linesReader(shown));
+      addCursor(charted, drawn, comparison.linesReader(drawn));
     },
     file: () => {
       const laid = comparison.layoutOf(lines, { ...options, ...FILE_PLOT });

@@ -245,12 +245,12 @@ export const sampleOf = (place) => `<path class="line line-${place}" d="M0 6h24"
 
 /** What a comparison shows, in words. @param {ComparisonLayout} drawn @param {string} title */
 function labelOf({ lines }, title) {
-  const told = lines.map(({ name, places }) => {
+  const sentences = lines.map(({ name, places }) => {
     const [first, last] = [places[0], places.at(-1)];
     if (first === undefined || last === undefined) return name;
     return `${name}: first ${figureText(first)} on ${first.date}, last ${figureText(last)} on ${last.date}`;
   });
-  return `${title}. ${told.join(". ")}.`;
+  return `${title}. ${sentences.join(". ")}.`;
 }
 
 /**

@@ -233,12 +233,12 @@ export function contributionsTable(contributions, nameOf) {
     },
   ];
   const isOfQuantities = contributions.some(({ quantity }) => quantity !== undefined);
-  const shown = columns.filter(
+  const visible = columns.filter(
     ({ field = "" }) => isOfQuantities || !["quantity", "cost_usd", "share"].includes(field),
   );
   return tableHtml(
     ' class="contributions"',
-    shown,
+    visible,
     contributions,
     ({ id }) => ` data-id="${escaped(id)}"`,
   );

@@ -128,14 +128,14 @@ function showSeries({ series, session_utc, attribution }) {
 function showContributions({ contributions }) {
   const sized = contributions.map((item) => ({ item, size: Number(item.contribution) }));
   const largest = sized.toSorted((a, b) => Math.abs(b.size) - Math.abs(a.size));
-  const shown = largest.slice(0, isWhole ? Infinity : LARGEST).toSorted((a, b) => b.size - a.size);
+  const listed = largest.slice(0, isWhole ? Infinity : LARGEST).toSorted((a, b) => b.size - a.size);
   const all = contributions.length;
   const count =
-    shown.length < all ? `The ${LARGEST} largest of ${counted(all, "contribution")}` : "";
+    listed.length < all ? `The ${LARGEST} largest of ${counted(all, "contribution")}` : "";
   const box = byId("contributions");
   const order = byId("order");
   box.innerHTML = contributionsTable(
-    shown.map(({ item }) => item),
+    listed.map(({ item }) => item),
     nameOf,
   );
   order.textContent = count;

@@ -116,10 +116,10 @@ export function layout(points, options) {
   const lastDay = dayOf(last.date);
   const left = Math.min(dayOf(first.date), dayOf(from ?? first.date));
   const right = Math.max(lastDay, dayOf(to ?? last.date));
-  const shown = points.flatMap(({ close, low = close, high = close }) => [close, low, high]);
-  const base = nearBase(options.base, shown);
-  const least = Math.min(...shown, base ?? Infinity);
-  const most = Math.max(...shown, base ?? -Infinity);
+  const values = points.flatMap(({ close, low = close, high = close }) => [close, low, high]);
+  const base = nearBase(options.base, values);
+  const least = Math.min(...values, base ?? Infinity);
+  const most = Math.max(...values, base ?? -Infinity);
   const margin = (most - least) * LOW_SHARE;
   const bottom = least < 0 ? least - margin : Math.max(0, least - margin);
   const levels = levelTicks(bottom, most, heightPx < TALL_PX ? 4 : 6);

@@ -150,12 +150,12 @@ const CLOSES_SHOWN = 30;
  * @param {readonly Point[]} points
  */
 export function closesTable(points) {
-  const shown = points.slice(-CLOSES_SHOWN).toReversed();
-  const pairs = shown.map((point, at) => ({ point, before: points.at(-at - 2) }));
-  const isMarked = shown.some(({ breakReason, isCorrected }) => breakReason || isCorrected);
+  const newest = points.slice(-CLOSES_SHOWN).toReversed();
+  const pairs = newest.map((point, at) => ({ point, before: points.at(-at - 2) }));
+  const isMarked = newest.some(({ breakReason, isCorrected }) => breakReason || isCorrected);
   const columns = isMarked ? [...CLOSES, MARK] : CLOSES;
   const table = scrolling("Table of closes", tableHtml(' id="closes"', columns, pairs));
-  return section("last", `Last ${counted(shown.length, "close")}`, table);
+  return section("last", `Last ${counted(newest.length, "close")}`, table);
 }
 
 /**

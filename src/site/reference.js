@@ -31,8 +31,8 @@ function makeRunnable(box) {
   const [field, run, said] = /** @type {[HTMLInputElement, HTMLButtonElement, Element]} */ ([
     ...form.children,
   ]);
-  const shown = /** @type {Element} */ (box.querySelector(".answer"));
-  shown.before(form);
+  const answerBox = /** @type {Element} */ (box.querySelector(".answer"));
+  answerBox.before(form);
   const showUrl = () => {
     const url = urlOf(field.value);
     for (const place of box.querySelectorAll("[data-url]")) place.textContent = url ?? "…";
@@ -43,16 +43,16 @@ function makeRunnable(box) {
     event.preventDefault();
     const url = urlOf(field.value);
     said.textContent = url === null ? "Expected a path of this service, without a key" : "Running…";
-    shown.replaceChildren();
+    answerBox.replaceChildren();
     if (url === null) return;
     run.disabled = true;
     try {
       const response = await ("keyed" in box.dataset ? send(url, storedKey()) : fetch(url));
-      shown.innerHTML =
+      answerBox.innerHTML =
         file !== undefined && response.ok
           ? `<p><a href="${URL.createObjectURL(await response.blob())}" download="${file}">Save ${file}</a></p>`
           : `<pre tabindex="0"><code>${escaped(await textOf(response))}</code></pre>`;
-      foldLong(shown);
+      foldLong(answerBox);
       said.textContent = statusOf(response);
     } catch {
       said.textContent = "Could not reach the service";

@@ -15,8 +15,8 @@ function filter() {
   shown.textContent = `${left} of ${count} ${noun}${order === "" ? "" : `, ${order}`}`;
 }
 
-makeSortable(table, (told) => {
-  order = told;
+makeSortable(table, (orderText) => {
+  order = orderText;
   filter();
 });
 find.addEventListener("input", filter);

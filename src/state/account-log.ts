@@ -89,11 +89,11 @@ export async function append(
   const before = last;
   for (const { action, account, keyId, ...change } of changes) {
     const { before: old, after } = change;
-    const told = old === null || after === null ? change : difference(old, after);
-    if (told === null) continue;
+    const noted = old === null || after === null ? change : difference(old, after);
+    if (noted === null) continue;
     last += 1;
     const of = { account: account.name, account_id: account.id, action, key_id: keyId ?? null };
-    const entry = { number: last, at, ...of, before: told.before, after: told.after, by };
+    const entry = { number: last, at, ...of, before: noted.before, after: noted.after, by };
     write(itemOf(entry), entry satisfies AccountLogEntry);
   }
   if (last > before) write(LAST_ITEM, { last });

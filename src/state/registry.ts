@@ -100,14 +100,14 @@ export class Registry extends KeyRegistry {
         const change = { ...(tier !== account.tier && { tier }), trialDays, note: words };
         const next = changedAccount(account, change, this.now());
         if (isSameTrial) next.trial = account.trial;
-        const told = difference(accountDetails(account), accountDetails(next));
-        if (told === null) {
+        const details = difference(accountDetails(account), accountDetails(next));
+        if (details === null) {
           unchanged.push(name);
           continue;
         }
         write(accountItem(name), next);
-        note({ action, account, ...told });
-        changed.push({ account_id: account.id, account: name, ...told });
+        note({ action, account, ...details });
+        changed.push({ account_id: account.id, account: name, ...details });
       }
       return { added, changed, unchanged };
     });

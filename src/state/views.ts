@@ -28,8 +28,8 @@ export type AccountView = ReturnType<typeof accountView>;
 
 /** A key without its hash: a list needs only the KEYID. */
 export function keyView(key: KeyRecord, nowMs: number) {
-  const { sha256: _hash, path: _path, ...shown } = key;
-  return { ...shown, status: keyStatus(key, nowMs) };
+  const { sha256: _hash, path: _path, ...rest } = key;
+  return { ...rest, status: keyStatus(key, nowMs) };
 }
 export type KeyView = ReturnType<typeof keyView>;
 

@@ -182,7 +182,7 @@ describe("with a key of pro", () => {
       expect(await rowsIn(page, "#parts")).toMatchObject(
         [["d-plain"], ["h-wafer"], ["a-markup"]].map(([id]) => [id, {}]),
       );
-      expect(await page.innerText("#told")).toBe("Pricing uses 1 call, 2 with quantities.");
+      expect(await page.innerText("#status")).toBe("Pricing uses 1 call, 2 with quantities.");
       await page.focus("#parts tr[data-id=d-plain] input");
       await press("ControlOrMeta+a");
       await page.keyboard.type("64");
@@ -275,7 +275,7 @@ describe("with a key of pro", () => {
     const ids = ["c-long", "e-carried", BROKEN];
     await visit(proxy.pro, `#ids=${ids.join()}&quantities=2,0.5,3`);
     await page.locator("#costs .chart").waitFor();
-    expect(await page.innerText("#told")).toMatch(/without a change against a year ago/);
+    expect(await page.innerText("#status")).toMatch(/without a change against a year ago/);
     const { like_for_like: like } = (
       await proxy.get(`${API}/index?ids=${ids.join()}&quantities=2,0.5,3`, { key: proxy.pro })
     ).json;
@@ -332,7 +332,7 @@ describe("with a key of pro", () => {
     const { json } = await proxy.get(`${API}/index?ids=${ids.join(",")}&weights=0,2,3,4,5`, {
       key: proxy.pro,
     });
-    await page.locator("#told.error").waitFor();
+    await page.locator("#status.error").waitFor();
     const detailOf = (wanted: string): string =>
       json.errors.find(({ value }: { value: string }) => value === wanted).detail;
     const errors = await page.locator("#parts .error").allInnerTexts();
@@ -366,7 +366,7 @@ describe("with a key of pro", () => {
     const ids = Array.from({ length: 101 }, (_, at) => `part-${at}`);
     await visit(proxy.pro, `#ids=${ids.join(",")}`);
     await page.click("text=Price this basket");
-    await page.locator("#told.error").waitFor();
+    await page.locator("#status.error").waitFor();
     expect(await page.innerText("#find-error")).toBe("expected 1 to 100 ids, got 101.");
   });
 
@@ -408,7 +408,7 @@ describe("with a key of pro", () => {
     await page.check("[value=quantities]");
     await page.click("text=Price this basket");
     await page.getByText("A newer session").waitFor();
-    expect(await page.innerText("#told")).toMatch(/A newer session came meanwhile/);
+    expect(await page.innerText("#status")).toMatch(/A newer session came meanwhile/);
     await own.close();
   });
 

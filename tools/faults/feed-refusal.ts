@@ -55,9 +55,9 @@ function requireFindings(details: readonly string[], findings: number): void {
     const named = CONTRACT_IDS.some((id) => line.includes(id)) || line.includes("percent");
     assert.ok(named, `a gate names no contract: ${line}`);
   }
-  const waysOn = details.slice(findings);
+  const remedies = details.slice(findings);
   assert.ok(
-    waysOn.some((line) => line.includes("--accept ")),
+    remedies.some((line) => line.includes("--accept ")),
     "a gate says no way on",
   );
 }

@@ -72,8 +72,8 @@ export function parsePlanTerms(bytes: Uint8Array, where: string): PlanTerms {
   const read = file.safeParse(value, { reportInput: true });
   const issues = (read.error?.issues ?? []).map(({ path, input, message }) => {
     const place = path.map((name) => `${String(name)} `).join("");
-    const shown = cut(withoutSecrets(JSON.stringify(input)), SHOWN_CHARACTERS);
-    return `${place}${shown}: expected ${message}`;
+    const excerpt = cut(withoutSecrets(JSON.stringify(input)), SHOWN_CHARACTERS);
+    return `${place}${excerpt}: expected ${message}`;
   });
   const repeated = repeatedMembers(text).map((member) => `the member "${member}" appears twice`);
   const [first, ...others] = [...repeated, ...issues];

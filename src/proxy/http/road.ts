@@ -102,8 +102,8 @@ export function roadOf(options: RoadOptions): Travel {
     }
 
     // Respond.
-    const told = "extras" in outcome ? problemReply(outcome, exchange, options) : outcome;
-    const reply = isLink(exchange.path) ? unlisted(told) : told;
+    const result = "extras" in outcome ? problemReply(outcome, exchange, options) : outcome;
+    const reply = isLink(exchange.path) ? unlisted(result) : result;
     const caller = exchange.caller ?? (await identified(exchange));
     const { callsLeft, nowMs, asksState } = exchange;
     const left = callsLeft ?? (await remaining(caller, counts, nowMs, asksState));

@@ -95,7 +95,7 @@ type LineForm = (level: LineLevel, timeMs: number, fields: Fields, message: stri
 const LEVEL_NUMBERS: { readonly [L in LineLevel]: number } = { error: 50, warn: 40, info: 30 };
 
 export const jsonLine: LineForm = (level, time, { err, ...fields }, msg) => {
-  const error = err instanceof Error ? shown(err) : err;
+  const error = err instanceof Error ? errorFields(err) : err;
   return `${JSON.stringify({ level: LEVEL_NUMBERS[level], time, err: error, ...fields, msg })}\n`;
 };
 
@@ -112,7 +112,7 @@ export const textLine: LineForm = (level, timeMs, { err, ...fields }, message) =
 };
 
 /** Leaves out extra members: a library may put secrets there. */
-const shown = (error: Error): object => ({
+const errorFields = (error: Error): object => ({
   type: error.name,
   message: error.message,
   stack: stackOf(error),

@@ -50,24 +50,24 @@ export class StandardError {
   }
 
   #flush(): void {
-    const told = process.stderr.writableLength < WAITING_BYTES_MAX / 2 ? this.#untold : 0;
+    const reported = process.stderr.writableLength < WAITING_BYTES_MAX / 2 ? this.#untold : 0;
     const lines = this.#heldLines;
-    const text = (told === 0 ? "" : this.#noteOf(told)) + this.#held;
+    const text = (reported === 0 ? "" : this.#noteOf(reported)) + this.#held;
     if (text === "") return;
     this.#held = "";
     this.#heldLines = 0;
-    this.#untold -= told;
+    this.#untold -= reported;
     const failed = (lost: number): void => {
       this.#drop(Math.min(lost, lines));
       // The note comes first, so it is lost only if all lines are lost.
-      if (lost >= lines) this.#untold += told;
+      if (lost >= lines) this.#untold += reported;
     };
     if (process.stderr instanceof Socket) {
       process.stderr.write(text, (error) => {
         if (error != null) failed(lines);
       });
     } else {
-      const total = lines + (told === 0 ? 0 : 1);
+      const total = lines + (reported === 0 ? 0 : 1);
       const written = this.#writeFile(text);
       if (written < total) failed(total - written);
     }

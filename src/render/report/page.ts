@@ -144,7 +144,7 @@ function figures(view: TierView, composite: PricedIndex, { unchanged }: Movement
   const points = seriesPoints(composite);
   const change = changeOfLine(points);
   const counts = countsOf(view);
-  const shown: readonly [string, number][] = [
+  const facts: readonly [string, number][] = [
     ["Contracts", counts.contracts],
     ["Memory", counts.memory],
     ["Semiconductor", counts.semiconductor],
@@ -158,6 +158,6 @@ function figures(view: TierView, composite: PricedIndex, { unchanged }: Movement
   return `<dl class="figures">
 <div class="headline"><dt>Composite, points</dt><dd>${placesHtml(points.at(-1)?.text ?? null)}</dd>
 <dd class="sub">${change === null ? "" : `${changeHtml(change)} % since ${escaped(points[0]?.date ?? "")}`}</dd></div>
-${shown.map(([name, count]) => `<div><dt>${name}</dt><dd>${count}</dd></div>`).join("\n")}
+${facts.map(([name, count]) => `<div><dt>${name}</dt><dd>${count}</dd></div>`).join("\n")}
 </dl>`;
 }

@@ -34,7 +34,7 @@ export const correctionsHref = ({ number }: Publication): string =>
 export function correctionsPage(publications: readonly Publication[]): PageSource {
   const head = publications.at(-1);
   const corrected = publications.filter(({ corrections }) => corrections > 0);
-  const shown = corrected.slice(-SHOWN).toReversed();
+  const newest = corrected.slice(-SHOWN).toReversed();
   return framed({
     path: PAGES.corrections.path,
     title: "Corrections",
@@ -42,14 +42,14 @@ export function correctionsPage(publications: readonly Publication[]): PageSourc
       since: head === undefined ? "" : dateText(dayOf(head.session) - SHOWN_DAYS),
       tiers: titlesWhere(({ history }) => history !== null),
       publications:
-        shown.length === 0
+        newest.length === 0
           ? "<p>No published level was changed.</p>"
           : scrolling(
               "Table of publications",
               tableHtml(
                 ' class="corrections"',
                 COLUMNS,
-                shown,
+                newest,
                 ({ number }) => ` id="publication-${number}"`,
               ),
             ),
