@@ -244,6 +244,10 @@ export const notInSnapshot = (snapshot: string): Denial =>
 export const pruned = (number: number): Denial =>
   deny("pruned", `The snapshot of publication ${number} was removed.`);
 
+/** The log has no entry with this number, as it was sent. */
+export const notYetPublished = (number: string | number, newest: number): Denial =>
+  deny("not_published", `The newest publication is ${newest}; there is no publication ${number}.`);
+
 /** A second later there may be room, or an answer. */
 export const busy = (detail: string): Denial => deny("busy", detail, { retryAfterMs: 1_000 });
 

@@ -71,7 +71,16 @@ export const HEADERS = {
     "string",
   ),
   "accept-ranges": header("bytes: a GET with Range gets a part. none: the whole file.", "string"),
-  "content-range": header("The part and the size of the uncoded file: bytes 0-99/4096.", "string"),
+  "content-range": header(
+    "The part and the size of the uncoded file: bytes 0-99/4096; of a refusal the size alone.",
+    "string",
+  ),
+  allow: header("The methods that the address takes.", "string"),
+  "retry-after": header("After how many seconds to ask again.", "integer"),
+  "www-authenticate": header(
+    'How to send a key: Bearer; with error="invalid_token" if one was sent.',
+    "string",
+  ),
 } as const;
 export type HeaderName = keyof typeof HEADERS;
 

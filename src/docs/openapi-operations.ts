@@ -201,6 +201,15 @@ function contentOf(body: Body, examples: Json): Json {
   return { [body.binary]: { schema: { type: "string", format: "binary" } } };
 }
 
+/** The header fields that tell how to go on, by status. */
+const REFUSED_WITH: Readonly<Record<number, readonly HeaderName[]>> = {
+  401: ["www-authenticate"],
+  405: ["allow"],
+  416: ["content-range"],
+  429: ["retry-after"],
+  503: ["retry-after"],
+};
+
 /** One response a status, naming the codes it can have. */
 const problems = (byStatus: ReadonlyMap<number, readonly ProblemCode[]>): Json =>
   Object.fromEntries(
@@ -208,7 +217,7 @@ const problems = (byStatus: ReadonlyMap<number, readonly ProblemCode[]>): Json =
       status,
       {
         description: found.map((code) => `\`${code}\`: ${PROBLEMS[code].meaning}`).join("\n\n"),
-        headers: headerRefs([]),
+        headers: headerRefs(REFUSED_WITH[status] ?? []),
         content: {
           [PROBLEM_MEDIA_TYPE]: {
             schema: ref("schemas", "Problem"),

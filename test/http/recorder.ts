@@ -77,6 +77,15 @@ export function checkAgainstOpenApi(
   if (method === "GET" && documented === undefined) {
     throw new Error(`${what}: the status is not documented`);
   }
+  if (documented !== undefined && method === "GET") {
+    const told = Object.keys(headers).filter((name) => OF_THE_API.test(name));
+    const unknown = told.filter((name) => !(name in documented.headers));
+    expect(unknown, `${what}: header fields that are not documented`).toEqual([]);
+    // An address that is none is below no operation.
+    if (json?.code !== undefined && status >= 400 && json.code !== "not_found") {
+      expect(documented.description, what).toContain(`\`${json.code}\``);
+    }
+  }
   if (status === 200 || status === 206) {
     const [mediaType] = Object.keys(documented.content);
     expect(headers["content-type"], what).toBe(mediaType);
@@ -91,6 +100,10 @@ export function validateAnswer(url: string, json: unknown): void {
 }
 
 const pathOf = (url: string): string => url.replace(/^https?:\/\/[^/?]+/, "").replace(/\?.*$/s, "");
+
+/** Header fields that callers read; HTTP's own, such as content-type, need no words. */
+const OF_THE_API =
+  /^(?:x-(?!content-type-options)|etag$|unencoded-digest$|content-(?:disposition|range)$|accept-ranges$|location$|allow$|retry-after$|www-authenticate$)/;
 
 /** On every answer, the first two only where there is a limit. */
 const EVERYWHERE = [

@@ -22,7 +22,7 @@ import {
 } from "../../market/tier.ts";
 import { isPublication, type Entry, type Publication } from "../../snapshot/log/entry.ts";
 import { AS_OF, PUBLICATION, SESSION, VINTAGE } from "../../api/parameters.ts";
-import { deny, type Denial } from "../../api/problems.ts";
+import { deny, notYetPublished, type Denial } from "../../api/problems.ts";
 import { invalid, readWhole, valueOf, type Fault, type Query } from "../../api/query.ts";
 import type { LogReader } from "../serve/log-reader.ts";
 import { AFTER_MAX } from "../../api/uncounted-routes.ts";
@@ -105,12 +105,7 @@ export function findVintage(wanted: VintageQuery, log: LogReader, tier: Tier): V
 
 function vintageNumbered(number: number, log: LogReader): Vintage | Denial {
   const newest = log.newestNumber;
-  if (number > newest) {
-    return deny(
-      "not_published",
-      `The newest publication is ${newest}; there is no publication ${number}.`,
-    );
-  }
+  if (number > newest) return notYetPublished(number, newest);
   const { entry } = log.get(number);
   if (isPublication(entry)) return { publication: entry, isSettled: true };
   return deny("not_published", `Number ${number} is a prune: it published nothing.`);

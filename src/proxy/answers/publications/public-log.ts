@@ -17,7 +17,8 @@ import {
 } from "../pages/page-frame.ts";
 import { correctionsPage } from "../pages/corrections-page.ts";
 import { statusPage } from "../pages/status-page.ts";
-import { deny, type Denial } from "../../../api/problems.ts";
+import { deny, notYetPublished, type Denial } from "../../../api/problems.ts";
+import { shownText } from "../../../api/query.ts";
 import { idIn } from "../../../api/routes.ts";
 import { FEED_TYPE, PAGES, UNCOUNTED_ROUTES } from "../../../api/uncounted-routes.ts";
 import { entityOf, type Forms } from "../../serve/entity.ts";
@@ -89,12 +90,11 @@ export function publicLog(options: PublicLogOptions) {
     /** An entry of the log, byte for byte as it is stored, so that everybody can prove the log. */
     entry(asked: Asked): Found | Denial {
       const name = idIn(asked.path, UNCOUNTED_ROUTES.entry.path);
-      if (!/^[1-9]\d{0,9}$/.test(name)) return deny("not_found", "The log has entries such as 42.");
+      if (!/^[1-9]\d*$/.test(name)) return deny("not_found", "The log has entries such as 42.");
       const served = live.current;
       if (served === null) return noSession(live, pollMs);
       const { newest } = viewOf(served);
-      if (Number(name) > newest)
-        return deny("not_published", `The newest publication is ${newest}.`);
+      if (Number(name) > newest) return notYetPublished(shownText(name), newest);
       const { bytes: body, sha256 } = log.get(Number(name));
       const content = { "content-type": JSON_TYPE };
       // Without a date: nobody knows when an entry arrived here.
