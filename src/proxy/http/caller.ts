@@ -29,9 +29,9 @@ function credentialsIn(value: string): [scheme: string, rest: string] {
 /**
  * The key that the request carries, or null. Authorization: Bearer (RFC 6750, 2.1; the scheme in any
  * case: RFC 9110, 11.4) takes precedence over x-api-key. Basic does as well, except if it holds nothing
- * like a key: programs add it by themselves. Other schemes are ignored. A key without a scheme, two
- * Authorization fields, a Bearer value of more than one word, and Basic without a key all count as an
- * invalid key: the caller tried to send a key and must not silently get the free slice.
+ * like a key: programs add it by themselves. Other schemes are ignored, and an empty field beside x-api-key. A key
+ * without a scheme, two Authorization fields, an empty one alone, a Bearer value of more than one word, and Basic without
+ * a key all count as an invalid key: the caller tried to send a key and must not silently get the free slice.
  */
 function readKey(request: IncomingMessage): string | null {
   const { authorization } = request.headers;
@@ -39,6 +39,7 @@ function readKey(request: IncomingMessage): string | null {
   const apiKey = request.headers["x-api-key"] as string | undefined;
   if (authorization !== undefined) {
     if (countFields(request.rawHeaders, "authorization") > 1) return NO_KEY_AT_ALL;
+    if (authorization === "") return apiKey ?? NO_KEY_AT_ALL;
     const [scheme, sent] = credentialsIn(authorization);
     if (scheme === "bearer") return sent;
     if (authorization.startsWith(KEY_PREFIX)) return NO_KEY_AT_ALL;

@@ -21,6 +21,7 @@ import type { Backlog } from "./backlog.ts";
 import {
   addressOf,
   callerAt,
+  countFields,
   identify,
   identifyLink,
   isAdmitted,
@@ -281,8 +282,19 @@ const REFUSALS = {
 function refused({ refusal }: Caller, { request }: Exchange): Denial {
   if (refusal === null) throw new Error("A caller without a refusal is admitted");
   const retry = refusal === "state_unavailable" ? { retryAfterMs: STATE_RETRY_MS } : {};
-  const place = refusal === "invalid_key" ? misplacedIn(request) : undefined;
-  if (place === undefined) return deny(refusal, REFUSALS[refusal], retry);
-  const detail = `The ${place} holds a key, and keys are not read there: send Authorization: Bearer KEY, or x-api-key: KEY.`;
-  return deny(refusal, detail);
+  const detail = refusal === "invalid_key" ? keyFault(request) : REFUSALS[refusal];
+  return deny(refusal, detail, retry);
+}
+
+function keyFault(request: IncomingMessage): string {
+  if (countFields(request.rawHeaders, "authorization") > 1) {
+    return "The field authorization is there more than once: send it once.";
+  }
+  const place = misplacedIn(request);
+  if (place === undefined) return REFUSALS.invalid_key;
+  const why =
+    place === "field authorization"
+      ? " without the scheme Bearer"
+      : ", and keys are not read there";
+  return `The ${place} holds a key${why}: send Authorization: Bearer KEY, or x-api-key: KEY.`;
 }
