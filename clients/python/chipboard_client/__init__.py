@@ -402,6 +402,9 @@ class Client:
         """
         if known_at is None:
             return _typed(self._parts("/levels.csv", ids, segment, start, end, last), "contract_id", "session_utc")
+        if not isinstance(known_at, SupportsIndex):
+            raise ValueError(f"known_at: expected the number of an entry, got {known_at!r}")
+        known_at = operator.index(known_at)
         ended = self.superseded(ids, segment, start, end)
         publication = ended.about["publication"]
         stands = self.as_of(publication).levels(ids, segment, start, end)
@@ -532,6 +535,8 @@ class Client:
         After the first look it goes on when the network fails, when a server in front of the service fails or answers in
         its place, and when an answer is damaged.
         """
+        if not 0 <= every_seconds < float("inf"):
+            raise ValueError(f"every_seconds: expected a number of seconds, got {every_seconds!r}")
         return _Watch(self, self._transport, _rules(rules), every_seconds, once).events(state)
 
     def _leads(self, number: int, publication: int) -> bool:
@@ -1038,7 +1043,8 @@ class _Findings:
                 # Where indices are not for the caller, an id may still name a contract.
                 if is_index or refusal.status not in (401, 403):
                     raise
-        closes = self._closes.get(id)
+        # Also by the name of its segment.
+        closes = self._closes.get(id) or self._closes.get(_segment_id(id))
         if not closes:
             return None
         day = max(closes)
@@ -1100,7 +1106,7 @@ def _rule(given: Any, place: str) -> list[_Rule]:
     conditions = [name for name in CONDITIONS if name in rule]
     if not conditions:
         raise ValueError(f"{place}: expected one of {', '.join(CONDITIONS)}, got {rule!r}")
-    if ("change_pct" in rule) != ("over" in rule) or rule.get("over", "24h") not in WINDOWS:
+    if ("change_pct" in rule) != ("over" in rule) or rule.get("over", "24h") not in tuple(WINDOWS):
         raise ValueError(f"{place}: expected \"over\": one of {', '.join(WINDOWS)} with change_pct, got {rule.get('over')!r}")
     return [_condition(rule, kinds[0], name, f"{place}, {name}") for name in conditions]
 
@@ -1242,7 +1248,7 @@ def _refusal(status: int, answer: Answer) -> Refused:
 
 def _is_of_front(refusal: Refused) -> bool:
     """Whether a server in front says that the service is away or overloaded."""
-    return refusal.code == NO_PROBLEM and refusal.status in (429, 502, 503, 504)
+    return refusal.code == NO_PROBLEM and (refusal.status == 429 or refusal.status >= 500)
 
 
 def _is_away(error: OSError) -> bool:

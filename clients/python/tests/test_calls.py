@@ -132,6 +132,11 @@ WRONG: list[tuple[str, Call, str]] = [
     ("an array", lambda c, a, b: c.basket({a: numpy.array([1, 2])}), "quantities of {a}: expected a number"),
     ("no part", lambda c, a, b: c.basket({}), "parts: expected 1 to 100 contracts, got 0"),
     ("101 parts", lambda c, a, b: c.basket({str(at): 1 for at in range(101)}), "parts: expected 1 to 100 contracts, got 101"),
+    ("a text as the number of an entry", lambda c, a, b: c.levels(a, known_at="4"), "known_at: expected the number of an entry, got '4'"),
+    ("seconds before now", lambda c, a, b: c.watch(every_seconds=-1), "every_seconds: expected a number of seconds, got -1"),
+    ("no number of seconds", lambda c, a, b: c.watch(every_seconds=float("nan")), "every_seconds: expected a number of seconds"),
+    ("a list as a period", lambda c, a, b: c.watch([{"id": a, "change_pct": 5, "over": ["24h"]}]),
+     'rule 1: expected "over": one of 24h, 7d, 30d with change_pct, got [\'24h\']'),
     ("by what", lambda c, a, b: c.basket({a: 1}, by="value"), "by: expected quantities or weights, got 'value'"),
 ]
 
@@ -143,6 +148,14 @@ def test_is_refused_before_any_request(client: Client, ids: list[str], name: str
         call(client, *ids[:2])
     assert message.format(a=ids[0]) in str(refused.value)
     assert client.usage()["used"] == used
+
+
+def test_a_rule_may_name_an_index_by_its_segment(client: Client) -> None:
+    board = client.prices()
+    dated = {row["index_id"] for row in client.series(last=1)}
+    name = next(each["segment"] for each in board if each["segment"].lower() in dated)
+    [event] = client.watch([{"index": name.upper(), "above": 0}], once=True)
+    assert (event["event"], event["id"], event["kind"]) == ("above", name.upper(), "index")
 
 
 def test_tells_what_the_service_refused(client: Client, ids: list[str]) -> None:
