@@ -397,6 +397,8 @@ withPython("rules that say nothing are refused with their place", async () => {
   await start();
   const wrong: readonly (readonly [unknown, string])[] = [
     ["text", "rules.json: expected a list of rules"],
+    [[], "rules.json has no rule"],
+    [{}, "rules.json has no rule"],
     [
       [{ id: "a", abov: 5 }],
       "rule 1: unknown member 'abov'; expected id, contract, index, segment, above",

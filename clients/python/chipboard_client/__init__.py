@@ -1483,6 +1483,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not isinstance(rules, (list, dict)):
             raise ValueError(f"{asked.rules}: expected a list of rules")
         given = cast("list[Any] | dict[str, Any]", rules)
+        if not given and not asked.all:
+            raise ValueError(f"{asked.rules} has no rule: nothing would ever be told")
         client = Client(asked.url, os.environ.get("CHIPBOARD_KEY") or None)
         events: Iterator[dict[str, Any]] = client.watch(given, asked.every, state=state, once=asked.once)
         for event in events:
