@@ -68,7 +68,7 @@ export function apiAt(
         address,
         publication: Number(response.headers["x-publication"]) || null,
         sha256: digest === undefined ? null : Buffer.from(digest, "base64").toString("hex"),
-        body: await textOf(response),
+        body: jsonIn(await textOf(response), `${address} answers ${status}`),
       };
     } catch (error) {
       const detail = `The service at ${url} gives no answer: ${reasonOf(error)}`;
@@ -76,6 +76,16 @@ export function apiAt(
       return { isRefused: true, address, publication: null, sha256: null, body };
     }
   };
+}
+
+/** The text as it is. Throws if it is no JSON. */
+function jsonIn(text: string, what: string): string {
+  try {
+    JSON.parse(text);
+  } catch {
+    throw new Error(`${what} with a body that is no JSON`);
+  }
+  return text;
 }
 
 async function textOf({ headers, body }: HttpAnswer): Promise<string> {

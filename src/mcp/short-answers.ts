@@ -66,11 +66,18 @@ export function boardFor(answer: ApiAnswer, isWhole: boolean, page: number): Tol
   const pages = pagesOf(all, ROWS_CHARACTERS_MAX - JSON.stringify(fields).length);
   const rows = pages[page - 1] ?? [];
   const body = JSON.stringify({ ...fields, contracts: all.length, columns: COLUMNS, rows });
-  const more =
-    `Page ${page} of ${Math.max(1, pages.length)}. ` +
-    (page < pages.length ? `Ask for page ${page + 1} for the next rows. ` : "") +
-    "Ask by ids for all fields of some contracts.";
-  return { ...answer, sha256: null, body, more };
+  const more = [
+    pageOf(page, Math.max(1, pages.length), "rows"),
+    "Ask by ids for all fields of some contracts.",
+  ];
+  return { ...answer, sha256: null, body, more: more.join(" ") };
+}
+
+/** Where a page stands among all, and how to get the next one. */
+function pageOf(page: number, pages: number, what: string): string {
+  if (page > pages) return `There is no page ${page}: the last one is page ${pages}.`;
+  const next = page < pages ? ` Ask for page ${page + 1} for the next ${what}.` : "";
+  return `Page ${page} of ${pages}.${next}`;
 }
 
 /** The rows in pages of at most so many characters; at least one row each. */
@@ -120,14 +127,21 @@ export function foundIn(answer: ApiAnswer, words: string, page: number): Told {
   const start = (page - 1) * FOUND_EACH_PAGE;
   const pageOfMatches = matches.slice(start, start + FOUND_EACH_PAGE);
   const body = JSON.stringify({ session_utc, found: matches.length, contracts: pageOfMatches });
-  const isLast = start + FOUND_EACH_PAGE >= matches.length;
-  const more = `Ask for page ${page + 1} for the next contracts, or with more words.`;
-  return { ...answer, sha256: null, body, ...(!isLast && { more }) };
+  const pages = Math.max(1, Math.ceil(matches.length / FOUND_EACH_PAGE));
+  const more = `${pageOf(page, pages, "contracts")} More words find fewer.`;
+  return { ...answer, sha256: null, body, ...(page !== pages && { more }) };
 }
+
+const withCloses = z.looseObject({
+  history: z.array(z.unknown()).optional(),
+  series: z.looseObject({ history: z.array(z.unknown()) }).optional(),
+});
 
 /** The answer with closes: says if there may be earlier ones than the `asked` that were asked for. */
 export function closesFor(answer: Told, wanted: number, asked: number): Told {
   if (answer.isRefused || wanted <= asked) return answer;
+  const { history, series } = withCloses.parse(JSON.parse(answer.body));
+  if ((history ?? series?.history ?? []).length < asked) return answer;
   const more = [
     answer.more,
     `At most ${asked} closes, the newest. Ask with to, the day before the first, for earlier ones.`,

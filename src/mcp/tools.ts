@@ -28,7 +28,9 @@ const AMOUNT_DECIMALS = 9;
 const MIN_AMOUNT = 1e-9;
 
 /** A comma would make it a list of ids; a slash or a dot segment would lead to another path. */
-const id = z.string().regex(/^(?!\.{1,2}$)[^,/]+$/);
+const id = z
+  .string()
+  .regex(/^(?!\.{1,2}$)[^,/]+$/, "expected an id, without commas and slashes, from find_contracts");
 const ids = z.array(id).min(1).max(100);
 const contractIds = ids.describe("Ids of contracts, from find_contracts");
 const segment = id.describe("A segment by its name or the id of its index, such as dram");

@@ -391,6 +391,7 @@ describe("hostile requests", () => {
       { status: 308, headers: { location: `${elsewhere}${API}/prices/x` } },
       { status: 200, headers: { "content-type": "text/html" } },
       { status: 502, headers: {} },
+      { status: 200, headers: { "content-type": "application/json" } },
     ];
     const asked: string[] = [];
     const wrong = createServer((request_, response) => {
@@ -414,6 +415,7 @@ describe("hostile requests", () => {
       );
       answers.shift();
     }
+    expect(await detailOf()).toMatch(/answers 200 with a body that is no JSON$/);
     expect(asked).toContain(`${API}/prices/x`);
     expect(seen).toEqual([]);
     wrong.close();

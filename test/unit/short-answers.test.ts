@@ -1,7 +1,7 @@
 /** Answers of a large market stay within what agents read, and together they are the whole. */
 import { describe, expect, test } from "vitest";
 import type { ApiAnswer } from "../../src/mcp/api.ts";
-import { boardFor, foundIn } from "../../src/mcp/short-answers.ts";
+import { boardFor, closesFor, foundIn } from "../../src/mcp/short-answers.ts";
 
 const answerOf = (value: object): ApiAnswer => ({
   isRefused: false,
@@ -61,7 +61,9 @@ describe.each(markets.map((records) => [records.length, records] as const))(
       }
       const whole = records.map((record) => columnsOf(record));
       expect(rows).toEqual(whole);
-      expect(JSON.parse(boardFor(board, true, page + 1).body).rows).toEqual([]);
+      const beyond = boardFor(board, true, page + 1);
+      expect(JSON.parse(beyond.body).rows).toEqual([]);
+      expect(beyond.more).toMatch(`There is no page ${page + 1}: the last one is page ${page}.`);
     });
 
     test("those asked for by name come as published, if they fit", () => {
@@ -72,17 +74,37 @@ describe.each(markets.map((records) => [records.length, records] as const))(
 
     test("all pages of found contracts are the catalog", () => {
       const ids: string[] = [];
-      for (let page = 1; ; page++) {
-        const { body, more } = foundIn(answerOf({ session_utc: "", contracts: records }), "", page);
+      const catalog = answerOf({ session_utc: "", contracts: records });
+      let page = 1;
+      for (; ; page++) {
+        const { body, more } = foundIn(catalog, "", page);
         const { found, contracts } = JSON.parse(body);
         expect([found, body.length < 20_000]).toEqual([count, true]);
         ids.push(...contracts.map(({ id }: { id: string }) => id));
         if (more === undefined) break;
       }
       expect(ids).toEqual(records.map(({ id }) => id));
+      expect(foundIn(catalog, "", page + 1).more).toMatch(`the last one is page ${page}.`);
     });
   },
 );
+
+test.each([
+  [3, 4, undefined],
+  [4, 4, undefined],
+  [5, 4, /^At most 4 closes, the newest\. Ask with to/],
+  [Infinity, 5, undefined],
+])("%s closes wanted, %s asked for: whether there may be more is said", (wanted, asked, more) => {
+  const history = ["01", "02", "03", "04"].map((day) => ({ date: `2026-11-${day}`, close_usd: 5 }));
+  for (const body of [{ history }, { series: { history } }]) {
+    const answer = answerOf(body);
+    const told = closesFor(answer, wanted, asked);
+    expect(told).toEqual({
+      ...answer,
+      ...(more !== undefined && { more: expect.stringMatching(more) }),
+    });
+  }
+});
 
 test("a contract is found by a former id", () => {
   const catalog = answerOf({ session_utc: "", contracts: markets[2] as object[] });
