@@ -17,8 +17,9 @@ import { mcpServer } from "./tools.ts";
 const PATH = "/mcp";
 /** The largest question: a basket of 100 contracts has a tenth of it. */
 const SETTINGS = { legacy: "stateless", maxRequestBodySize: 100_000 } as const;
-/** A key is in one of two; in the others the API refuses it, so that no caller gets the free slice unawares. */
-const KEY_FIELD = /^(?:authorization|(?:x-)?api-?key|(?:x-(?:api|auth)-)?token)$/;
+/** Where the API reads keys, and how each key begins. */
+const KEY_FIELDS: ReadonlySet<string> = new Set(["authorization", "x-api-key"]);
+const KEY_PREFIX = "cbk_";
 
 /**
  * Makes the server. Requests may name this machine or `hosts` in Host and Origin, so that no page of
@@ -60,5 +61,8 @@ export function mcpHttpServer(
   });
 }
 
+/** Also keys in wrong places: the API refuses them, so that no caller gets the free slice unawares. */
 const keysIn = ({ headers }: ServerRequest): Record<string, string> =>
-  Object.fromEntries([...headers].filter(([name]) => KEY_FIELD.test(name)));
+  Object.fromEntries(
+    [...headers].filter(([name, value]) => KEY_FIELDS.has(name) || value.includes(KEY_PREFIX)),
+  );

@@ -307,8 +307,14 @@ test("behind a proxy of its own, callers are counted by the address that it name
 });
 
 test("a key in a field where the API refuses one is also refused here", async () => {
-  for (const field of ["apikey", "api-key", "x-api-token", "x-auth-token", "token"]) {
-    const agent = await agentOf1x(url, { [field]: proxy.pro });
+  for (const [field, value] of [
+    ["apikey", proxy.pro],
+    ["x-auth-token", proxy.pro],
+    ["x-any-name", `Bearer ${proxy.pro}`],
+    ["cookie", `a=b; session=${proxy.pro}`],
+    ["authorization", proxy.pro],
+  ] as const) {
+    const agent = await agentOf1x(url, { [field]: value });
     const { isError, text } = await agent.call("get_prices", {});
     await agent.close();
     expect([field, isError, JSON.parse(text).code]).toEqual([field, true, "invalid_key"]);
