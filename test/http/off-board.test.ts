@@ -133,7 +133,7 @@ describe("/prices/{id} of a contract off the boards", () => {
         {
           parameter: "ids",
           value: "delisted",
-          detail: "was delisted on 2026-11-20",
+          detail: "was delisted on 2026-11-20; /prices/delisted has its last level",
           as_of: "2026-11-19",
           delisted_on: "2026-11-20",
         },

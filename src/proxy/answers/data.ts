@@ -15,7 +15,14 @@ import { nearContracts, nearIndices } from "./near-ids.ts";
 import type { Logger } from "../ops/request-log.ts";
 import { VINTAGE } from "../../api/parameters.ts";
 import { busy, deny, notInSnapshot, pruned, type Denial } from "../../api/problems.ts";
-import { faultsDenial, nameFaults, namesAny, type Fault, type Query } from "../../api/query.ts";
+import {
+  faultsDenial,
+  nameFaults,
+  namesAny,
+  shownText,
+  type Fault,
+  type Query,
+} from "../../api/query.ts";
 import {
   DATA_ROUTES,
   idIn,
@@ -84,7 +91,7 @@ export function dataAnswers(sources: DataSources) {
     const isHeads = route === SUMS_ROUTE && namesEntry(query, snapshot?.publication.number);
     const isOld = namesAny(query, VINTAGE) && !(isHeads && tier.history === null);
     if (!route.isOffered(tier, query) || (tier.history === null && isOld)) {
-      if (reader.account === null) return deny("key_required", "This address needs an API key.");
+      if (reader.account === null) return keyRequired(route, tier);
       const required = requiredTier(route, query);
       const detail = `This needs the tier ${required}; the key's tier is ${tier.name}.`;
       return deny("tier_required", detail, { required_tier: required });
@@ -218,6 +225,15 @@ export function dataAnswers(sources: DataSources) {
   }
 }
 
+/** The address alone may need no key. */
+const keyRequired = (route: DataRoute, tier: Tier): Denial =>
+  deny(
+    "key_required",
+    route.isOffered(tier, [])
+      ? "These parameters need an API key."
+      : "This address needs an API key.",
+  );
+
 /** The found file, with this cache-control. */
 async function keptAs(
   cacheControl: string,
@@ -246,7 +262,7 @@ export function withoutContract(
 ): Reply | Denial {
   const contract = find(id);
   if (contract === undefined) {
-    const detail = "No contract has this id; /contracts lists all ids.";
+    const detail = `No contract has the id ${quoted(id)}; /contracts lists all ids.`;
     return deny("unknown_contract", detail, { did_you_mean: nearContracts(id, catalog) });
   }
   if (contract.id !== id) {
@@ -266,6 +282,8 @@ export function withoutContract(
   return notInSnapshot(snapshot.stamp.text);
 }
 
+const quoted = (sent: string): string => JSON.stringify(shownText(sent));
+
 /** The file of the index with this name; or why the tier has none: a snapshot with a list of indices has one of each. */
 function namedIndex(
   { files, stamp }: ServedSnapshot,
@@ -277,6 +295,6 @@ function namedIndex(
   const index = findIndex(catalog, name);
   const file = index && files.get(FILES.indexOf(tier.name, index.id));
   if (file !== undefined) return file;
-  const detail = "No index has this id or name; /indices lists all ids.";
+  const detail = `No index has the id or name ${quoted(name)}; /indices lists all ids.`;
   return deny("unknown_index", detail, { did_you_mean: nearIndices(name, catalog) });
 }

@@ -155,10 +155,11 @@ export function offBoardFaults(
     const as_of = dateOf.get(contract.id);
     if (as_of === undefined) return [];
     const delisted = delisting(contract, tier, snapshot);
-    const detail =
+    const why =
       delisted.delisted_on === undefined
         ? "has no current level"
         : `was delisted on ${delisted.delisted_on}`;
+    const detail = as_of === null ? why : `${why}; /prices/${contract.id} has its last level`;
     return { ...fault("not_on_board", "ids", item, detail), as_of, ...delisted };
   });
 }

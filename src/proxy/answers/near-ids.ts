@@ -119,7 +119,7 @@ export const unknownContracts = (
   catalog: readonly Contract[],
   where: string,
 ): Fault[] => {
-  const expected = `expected the id of a contract ${where}`;
+  const expected = `expected the id of a contract ${where}; /contracts lists all ids`;
   const faultOf = (id: string): Fault => fault("unknown_contract", "ids", id, expected);
   return withSuggestions(unknown, faultOf, contractNames(catalog));
 };
@@ -132,8 +132,8 @@ export const unknownIndices = (
 ): Fault[] => {
   const [names, what] =
     parameter === "ids"
-      ? [indexNames(catalog), "an index"]
-      : [segmentNames(catalog), "a segment's index"];
+      ? [indexNames(catalog), "an index; /indices lists all ids"]
+      : [segmentNames(catalog), "a segment's index; /contracts lists all ids"];
   const expected = `expected the id of ${what}`;
   return withSuggestions(unknown, (id) => fault("unknown_index", parameter, id, expected), names);
 };
