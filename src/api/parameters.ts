@@ -61,7 +61,7 @@ export const INDEX_ID: Parameter = {
   example: "composite",
 };
 
-const WITH_HISTORY = tiersWhere(({ history }) => history !== null, "and");
+const WITH_HISTORY = tiersWhere(({ history }) => history !== null);
 /** `publication`. */
 export const PUBLICATION: Parameter = {
   name: "publication",
@@ -95,7 +95,7 @@ export const VINTAGE: readonly Parameter[] = [PUBLICATION, AS_OF, SESSION];
 export const BASKET: readonly Parameter[] = [
   {
     name: "ids",
-    description: `Contracts of a basket of one's own (${tiersWhere(({ baskets }) => baskets, "and")}): 1 to 100 ids, each contract once, separated by commas. A former id means its contract.`,
+    description: `Contracts of a basket of one's own (${tiersWhere(({ baskets }) => baskets)}): 1 to 100 ids, each contract once, separated by commas. A former id means its contract.`,
     schema: listOf(CONTRACT_ID_SCHEMA, MAX_ITEMS),
     example: ["ddr5-16gb", "tlc-1tb"],
   },

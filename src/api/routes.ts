@@ -234,7 +234,7 @@ export const DATA_ROUTES = {
     tag: "Histories",
     operationId: "exportLevelsCsv",
     summary: "Every level given, both sessions of a day, of all contracts as CSV",
-    description: `For ${tiersWhere(({ superseded }) => superseded, "and")} each row ends with \`known_from\`: the number of the publication with which it became part of the head.`,
+    description: `For ${tiersWhere(({ superseded }) => superseded)} each row ends with \`known_from\`: the number of the publication with which it became part of the head.`,
     isOffered: hasHistoryAs("csv"),
     selectedBy: [...parameter.CONTRACTS, ...parameter.DATES],
   },

@@ -1,5 +1,5 @@
 /** The operations of the OpenAPI document and of the reference: what follows from the routes and the table of problems. */
-import { TIER_NAMES, TIERS } from "../market/tier.ts";
+import { KEYLESS, TIER_NAMES, TIERS } from "../market/tier.ts";
 import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from "../api/problems.ts";
 import {
   DATA_ROUTES,
@@ -99,7 +99,9 @@ function operationOf(route: Route): Json {
 /** Who may ask, and what else a route says of itself. */
 export function aboutOf(route: Route): string | undefined {
   if (!isData(route)) return route.description;
-  const tiers = `Tiers: ${TIER_NAMES.filter((name) => route.isOffered(TIERS[name], [])).join(", ")}.`;
+  const offered = TIER_NAMES.filter((name) => route.isOffered(TIERS[name], []));
+  const titles = offered.map((name) => (name === KEYLESS.name ? "no key" : TIERS[name].title));
+  const tiers = `Tiers: ${titles.join(", ")}.`;
   return [tiers, route.description ?? []].flat().join(" ");
 }
 

@@ -2,6 +2,7 @@
  * The answers that a proxy gave to a small example market (examples.json, which a test compares with what the proxy
  * answers), short enough to read. Answers stay as they were recorded.
  */
+import { TIERS, type TierName } from "../market/tier.ts";
 import { RECORDED_CONTRACTS, slotOf, type SlotName } from "../proxy/document-slots.ts";
 import recorded from "./examples.json" with { type: "json" };
 
@@ -54,7 +55,7 @@ interface Cut {
 
 /** The caller who got it, in words. */
 export const toWhom = ({ tier }: Example): string =>
-  tier === null ? "without a key" : `with a key of the tier ${tier}`;
+  tier === null ? "without a key" : `with a ${TIERS[tier as TierName].title} key`;
 
 /** The request, and under it the answer as a block of code (Markdown). */
 export function shown(example: Example, cut: Cut): string {

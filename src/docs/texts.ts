@@ -45,8 +45,9 @@ const MAKERS: Readonly<Record<string, (argument: string, isRunnable: boolean) =>
       ["`delayed_sessions` while the publisher is punctual", (tier) => String(tier.delaySessions)],
       ["depth of history, corrections and series", historyText],
     ]),
-  depths: () => KEY_TIER_NAMES.map((name) => `${historyText(TIERS[name])} (${name})`).join(" or "),
-  /** The tiers that may ask for an address with data, such as `/index?ids=`: `starter or pro`. */
+  depths: () =>
+    KEY_TIER_NAMES.map((name) => `${historyText(TIERS[name])} (${TIERS[name].title})`).join(" or "),
+  /** The tiers that may ask for an address with data, such as `/index?ids=`: `Starter or Pro`. */
   "tiers-with": (address) => {
     const [path = "", query] = address.split("?");
     const parameters = [...new URLSearchParams(query)];

@@ -142,10 +142,12 @@ export const KEYLESS = TIERS.free;
 /** The tier with the most data: what operators see. */
 export const FULLEST: Tier = TIERS[TIER_NAMES.at(-1) as TierName];
 
-/** The names of the tiers with keys that fit, as in a sentence: `starter and pro`. */
-export const tiersWhere = (fits: (tier: Tier) => boolean, word: "and" | "or"): string =>
+/** The titles of the tiers with keys that fit, as in a sentence: `Starter and Pro`. */
+export const tiersWhere = (fits: (tier: Tier) => boolean, word: "and" | "or" = "and"): string =>
   new Intl.ListFormat("en-GB", { type: word === "and" ? "conjunction" : "disjunction" }).format(
-    KEY_TIER_NAMES.filter((name) => fits(TIERS[name])),
+    KEY_TIER_NAMES.map((name) => TIERS[name])
+      .filter(fits)
+      .map(({ title }) => title),
   );
 
 /** The session that a tier sees when `head` is the newest published one. */

@@ -85,6 +85,20 @@ test("it begins with the promise and the rules, and ends with what few need", as
   }
 });
 
+test("sentences name tiers as people do", async () => {
+  for (const path of ["/docs", "/guide", "/methodology"]) {
+    const { text } = await proxy.get(path);
+    // Code, answers and lists of values have what the API has.
+    const said = text
+      .replaceAll(/<(pre|code)\b.*?<\/\1>/gs, "")
+      .replaceAll(/<head>.*?<\/head>|<[^>]*>/gs, "")
+      .replace("string: free or starter or pro", "");
+    expect([path, said.match(/[^\n]*\b(?:starter|pro)\b[^\n]*/g)]).toEqual([path, null]);
+  }
+  const { text } = await proxy.get("/docs");
+  expect(text).toContain("<p>Tiers: no key, Starter, Pro. Counted as one call.</p>");
+});
+
 test("names that differ for one thing are names of the API", async () => {
   const { text } = await proxy.get("/docs");
   const table = /<h3 id="names-that-differ">[^]*?<\/table>/.exec(text)?.[0] ?? "";

@@ -200,12 +200,12 @@ describe("--plans", () => {
     [
       "another kind of value",
       "[]",
-      `: []: expected an object with starter and pro, get_url, contact, terms_url, or some of them`,
+      `: []: expected an object with starter, pro, get_url, contact, terms_url, or some of them`,
     ],
     [
       "a tier without a price",
       '{"free":{}}',
-      `: {"free":{}}: expected an object with starter and pro`,
+      `: {"free":{}}: expected an object with starter, pro`,
     ],
     ["a tier that is no object", '{"pro":19}', `: pro 19: ${TIER}`],
     ["an unknown field", '{"pro":{"usd":1}}', `: pro {"usd":1}: ${TIER}`],

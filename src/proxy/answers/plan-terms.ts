@@ -4,14 +4,7 @@ import { InputError, reasonOf } from "../../lib/errors.ts";
 import { repeatedMembers } from "../../lib/json.ts";
 import { secretIn, withoutSecrets } from "../../lib/secrets.ts";
 import { cut, isLine } from "../../lib/text.ts";
-import {
-  KEY_TIER_NAMES,
-  PLACES,
-  TIERS,
-  tiersWhere,
-  type KeyTierName,
-  type Place,
-} from "../../market/tier.ts";
+import { KEY_TIER_NAMES, PLACES, TIERS, type KeyTierName, type Place } from "../../market/tier.ts";
 import { foreignLink } from "../../site/text.js";
 
 const MAX_USD = 1_000_000;
@@ -44,7 +37,7 @@ const tier = z
 const tiers = Object.fromEntries(KEY_TIER_NAMES.map((name) => [name, tier]));
 const file = z.strictObject(
   { ...(tiers as Record<KeyTierName, typeof tier>), ...places },
-  `an object with ${tiersWhere(() => true, "and")}, ${PLACES.join(", ")}, or some of them`,
+  `an object with ${[...KEY_TIER_NAMES, ...PLACES].join(", ")}, or some of them`,
 );
 
 /** The terms of each tier, and where to get a plan. */

@@ -1,5 +1,5 @@
 /** The page of comparisons, `/compare`: several lines in one chart, for callers with a key. */
-import { KEY_TIER_NAMES, TIERS } from "../../../market/tier.ts";
+import { tiersWhere } from "../../../market/tier.ts";
 import { filled, siteFile } from "../../../site/site-files.ts";
 import { PAGES } from "../../../api/uncounted-routes.ts";
 import type { PlanTerms } from "../plan-terms.ts";
@@ -11,12 +11,9 @@ export const comparePage = (terms: PlanTerms): PageSource =>
     path: PAGES.compare.path,
     title: "Compare",
     main: filled(siteFile("compare.html"), {
-      tiers: KEY_TIER_NAMES.map((name) => TIERS[name])
-        .filter(({ history }) => history !== null)
-        .map(({ title }) => title)
-        .join(" and "),
+      tiers: tiersWhere(({ history }) => history !== null),
       offer: historyOffer(terms, rootOf(PAGES.compare.path)),
     }),
     script: "compare.js",
-    styles: ["assets/chart.css", "assets/compare.css"],
+    styles: ["assets/chart.css", "assets/skeleton.css", "assets/compare.css"],
   });

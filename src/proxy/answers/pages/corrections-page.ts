@@ -1,12 +1,12 @@
 /** The page of corrections, `/corrections`, without a key: which publications brought some, and why. */
 import { dateText, dayOf, sessionUtc } from "../../../market/session.ts";
+import { tiersWhere } from "../../../market/tier.ts";
 import type { Publication } from "../../../snapshot/log/entry.ts";
 import { scrolling, tableHtml, type TableColumn } from "../../../site/html.js";
 import { filled, siteFile } from "../../../site/site-files.ts";
 import { escaped, foreign, grouped, instantHtml } from "../../../site/text.js";
 import { snapshotText } from "../../../store/paths.ts";
 import { PAGES } from "../../../api/uncounted-routes.ts";
-import { titlesWhere } from "./index-pages.ts";
 import { framed, type PageSource } from "./page-frame.ts";
 
 /** How many publications the page names. */
@@ -40,7 +40,7 @@ export function correctionsPage(publications: readonly Publication[]): PageSourc
     title: "Corrections",
     main: filled(siteFile("corrections.html"), {
       since: head === undefined ? "" : dateText(dayOf(head.session) - SHOWN_DAYS),
-      tiers: titlesWhere(({ history }) => history !== null),
+      tiers: tiersWhere(({ history }) => history !== null),
       publications:
         newest.length === 0
           ? "<p>No published level was changed.</p>"

@@ -1,7 +1,7 @@
 /** The pages of the indices, `/indices`, and of baskets, `/basket`, as they are sent; a key brings the figures. */
 import type { Contract } from "../../../market/contract.ts";
 import { COMPOSITE, indicesOf } from "../../../market/indices.ts";
-import { KEY_TIER_NAMES, TIERS, type Tier } from "../../../market/tier.ts";
+import { KEY_TIER_NAMES, TIERS, tiersWhere } from "../../../market/tier.ts";
 import type { Board, BoardRow } from "../../../site/board.js";
 import { contractLink, shareOf } from "../../../site/contributions.js";
 import { decimalOf, placesOf } from "../../../site/decimal.js";
@@ -19,21 +19,13 @@ import { priceHtml } from "./plans-page.ts";
 export const historyDepths = (): string =>
   KEY_TIER_NAMES.map((name) => `${historyText(TIERS[name])} with ${TIERS[name].title}`).join(", ");
 
-/** `Starter and Pro`. */
-export const titlesWhere = (fits: (tier: Tier) => boolean): string =>
-  new Intl.ListFormat("en-GB").format(
-    KEY_TIER_NAMES.map((name) => TIERS[name])
-      .filter(fits)
-      .map(({ title }) => title),
-  );
-
 /** With the names of the indices, which are public; null: nothing is published. */
 export const indicesPage = (catalog: readonly Contract[] | null): PageSource =>
   framed({
     path: PAGES.indices.path,
     title: "Indices",
     main: filled(siteFile("indices.html"), {
-      tiers: titlesWhere(({ index }) => index),
+      tiers: tiersWhere(({ index }) => index),
       depths: historyDepths(),
       list: catalog === null ? "" : listHtml(catalog),
     }),
@@ -73,7 +65,7 @@ export const basketPage = (
     path: PAGES.basket.path,
     title: "Basket",
     main: filled(siteFile("basket.html"), {
-      tiers: titlesWhere(({ baskets }) => baskets),
+      tiers: tiersWhere(({ baskets }) => baskets),
       offer: offerWords(terms),
       example: board === null ? "" : exampleHtml(board, exampleIds),
       request: siteFile("documents/basket-request.html"),
@@ -126,7 +118,7 @@ function exampleHtml(board: Board, ids: readonly string[]): string {
   return section(
     "example",
     "Example",
-    `<p>Priced at the free levels of ${instantHtml(board.session_utc)}. ${titlesWhere(({ baskets }) => baskets)} prices
+    `<p>Priced at the free levels of ${instantHtml(board.session_utc)}. ${tiersWhere(({ baskets }) => baskets)} prices
 any contracts at the newest levels, draws the cost at each close, and says what each part contributed.</p>
 <dl class="figures costs"><div><dt>Cost</dt><dd>${figureHtml(trimmed(total))} <small>USD</small></dd></div></dl>
 ${scrolling("Contracts of the example", table)}`,
