@@ -3,19 +3,25 @@
  * `known` with a date field, and `as-known` for the words.
  */
 import { fromAddress, keepInAddress } from "./address.js";
-import { dateWords } from "./axis.js";
+import { askJson } from "./api.js";
+import { dateWords, dayText } from "./axis.js";
 
 const byId = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const form = byId("known");
 const field = /** @type {HTMLInputElement} */ (byId("as-of"));
 const now = byId("now");
+const words = byId("as-known");
 
 const MOMENT = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d{3})?Z)?$/;
 
 /** Shows the page as of another moment. @type {() => void} */
 let reload = () => {};
 field.addEventListener("change", () => {
-  if (field.validity.valid) choose(field.value);
+  const { valid, rangeUnderflow } = field.validity;
+  if (valid) choose(field.value);
+  if (!rangeUnderflow) return;
+  words.textContent = beforeAll(field.min);
+  now.hidden = false;
 });
 now.addEventListener("click", () => choose(""));
 
@@ -28,8 +34,19 @@ function choose(moment) {
 /** The moment that the address names; empty: now. */
 export const asOf = () => MOMENT.exec(fromAddress("as_of"))?.[0] ?? "";
 
+/** The day of the first publication; empty: unknown. @type {Promise<string> | undefined} */
+let firstDay;
+
+async function askFirstDay() {
+  const { body } = await askJson("publications?after=0&limit=1");
+  return /** @type {string} */ (body?.publications[0]?.at.slice(0, 10) ?? "");
+}
+
+/** @param {string} day of the first publication */
+const beforeAll = (day) => `Nothing was published before ${dayText(day)}.`;
+
 /**
- * Lets a caller with history choose the day.
+ * Lets a caller with history choose a day since the first publication.
  *
  * @param {import("./key.js").Caller} caller
  * @param {() => void} show shows the page as the address has it
@@ -40,6 +57,20 @@ export function offerDays({ offer }, show) {
   field.max = new Date().toISOString().slice(0, 10);
   field.value = asOf().slice(0, 10);
   now.hidden = asOf() === "";
+  if (form.hidden) return;
+  firstDay ??= askFirstDay();
+  void firstDay.then((day) => (field.min = day));
+}
+
+/**
+ * A problem in words for a reader who asked for a moment before the first publication; others as they are.
+ *
+ * @param {import("./api.js").Problem} problem
+ * @returns {Promise<import("./api.js").Problem>}
+ */
+export async function explainMoment(problem) {
+  const day = problem.code === "not_published" && (await firstDay);
+  return day ? { ...problem, detail: beforeAll(day) } : problem;
 }
 
 /**
@@ -54,7 +85,7 @@ export function tellAsOf(publication) {
     time === undefined
       ? `the end of ${dateWords(day)}`
       : `${dateWords(day)}, ${time.slice(0, 5)} UTC`;
-  byId("as-known").textContent =
+  words.textContent =
     day === ""
       ? ""
       : `As published by ${until}${named}. Later prices and corrections are left out.`;

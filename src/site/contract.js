@@ -1,6 +1,6 @@
 /** The page of a contract in the browser: the caller's own tier, with the chart of the closes. */
 import { ask, BROKEN_OFF, endProblem, tellProblem } from "./api.js";
-import { asOf, offerDays, tellAsOf } from "./as-of.js";
+import { asOf, explainMoment, offerDays, tellAsOf } from "./as-of.js";
 import { showChart } from "./chart-panel.js";
 import { findingOf } from "./contributions.js";
 import { equipCode } from "./copy.js";
@@ -36,7 +36,9 @@ async function show(caller) {
   if (round !== rounds) return;
   const problem = record.problem ?? history.problem;
   endProblem(trouble);
-  if (problem !== null) tellProblem(trouble, problem, () => void show(caller));
+  if (problem !== null) {
+    tellProblem(trouble, await explainMoment(problem), () => void show(caller));
+  }
   if (record.content !== null) {
     showRecord(record.content, caller);
     tellPublication(record.publication);
@@ -46,6 +48,9 @@ async function show(caller) {
     const rows = [...memory, ...semiconductor];
     const own = rows.find((row) => row.id === id) ?? record.content;
     if (own !== null) byId("others").innerHTML = othersHtml(rows, id, own.segment);
+  }
+  if (record.content !== null) {
+    for (const part of document.querySelectorAll(".awaits")) part.classList.remove("awaits");
   }
   if (record.content !== null && history.content !== null) {
     showHistory(record.content, history.content, history.publication, caller);
@@ -102,6 +107,7 @@ function showHistory(body, csv, publication, { tier, offer }) {
   const last = points.at(-1);
   if (last === undefined) {
     byId("chart").textContent = "Your tier's history has no close of it.";
+    byId("newest").replaceChildren();
     return;
   }
   byId("newest").innerHTML = closesTable(points);

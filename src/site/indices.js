@@ -1,6 +1,6 @@
 /** The page of the indices in the browser: all of them, and one with its series and contributions. */
 import { askDecimals, askJson, endProblem, tellProblem } from "./api.js";
-import { asOf, offerDays, tellAsOf } from "./as-of.js";
+import { asOf, explainMoment, offerDays, tellAsOf } from "./as-of.js";
 import { sessionLine } from "./board.js";
 import { showChart } from "./chart-panel.js";
 import {
@@ -23,6 +23,7 @@ const byId = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.
 /** How many contributions are shown unless all are asked for. */
 const LARGEST = 20;
 const more = /** @type {HTMLButtonElement} */ (byId("more"));
+const trouble = byId("trouble");
 
 /** Why a contract is not in the index. */
 const WHY = {
@@ -38,8 +39,9 @@ let names = new Map();
 const known = new Map();
 /** The session of the table. */
 let session = "";
-/** The id of the index that is shown or asked for. */
+/** The id of the index that is shown or asked for, and of the one that is shown. */
 let chosen = "";
+let drawn = "";
 /** Whether all contributions are shown, not only the largest. */
 let isWhole = false;
 /** @type {import("./key.js").Caller} */
@@ -58,32 +60,58 @@ const nameOfIndex = (id) => indexName(indices.find((index) => index.id === id) ?
 const nameOf = (id) => contractLink(id, names.get(id));
 
 /**
- * Shows an index, or the problem: from its answer, if it came before.
+ * Shows an index: from its answer, if it came before. If it does not come, the one that was shown stays.
  *
  * @param {string} id
  */
 async function choose(id) {
-  chosen = id;
-  const name = nameOfIndex(id);
-  for (const link of byId("all").querySelectorAll("a")) {
-    link.ariaCurrent = link.hash === `#${id}` ? "true" : null;
-  }
-  byId("one-title").innerHTML = foreign(name);
-  byId("one").dataset["id"] = id;
-  document.title = `${name} · Indices · chipboard`;
+  mark(id);
+  endProblem(byId("one-problem"));
   if (!known.has(id)) {
-    byId("one-body").hidden = byId("parts").hidden = true;
-    endProblem(byId("one-problem"));
+    byId("one").ariaBusy = "true";
     const { body, problem } = await askDecimals(withAsOf(`indices/${encodeURIComponent(id)}`));
     if (problem === null) known.set(id, body);
-    else if (id === chosen) tellProblem(byId("one-problem"), problem, () => void choose(id));
+    else if (id === chosen) keepDrawn(problem);
   }
   const body = known.get(id);
   if (id === chosen && body !== undefined) show(body);
 }
 
+/**
+ * Says that the chosen index did not come, and goes back to the one that is shown, if there is one.
+ *
+ * @param {import("./api.js").Problem} problem
+ */
+function keepDrawn(problem) {
+  const id = chosen;
+  const detail = `Could not load ${nameOfIndex(id)}. ${problem.detail}`;
+  byId("one").ariaBusy = "false";
+  tellProblem(byId("one-problem"), { ...problem, detail }, () => {
+    history.replaceState(null, "", `#${id}`);
+    void choose(id);
+  });
+  byId("one-body").hidden = byId("parts").hidden = drawn === "";
+  if (drawn === "") return;
+  history.replaceState(null, "", `#${drawn}`);
+  mark(drawn);
+}
+
+/** Marks an index as the one that is shown or asked for. @param {string} id */
+function mark(id) {
+  chosen = id;
+  for (const link of byId("all").querySelectorAll("a")) {
+    link.ariaCurrent = link.hash === `#${id}` ? "true" : null;
+  }
+  const name = nameOfIndex(id);
+  byId("one-title").innerHTML = foreign(name);
+  byId("one").dataset["id"] = id;
+  document.title = `${name} · Indices · chipboard`;
+}
+
 /** @param {OneIndex} body */
 function show(body) {
+  drawn = chosen;
+  byId("one").ariaBusy = "false";
   const problem = byId("one-problem");
   problem.hidden = body.session_utc === session;
   problem.textContent =
@@ -200,7 +228,7 @@ async function begin(one) {
   ]);
   if (round !== rounds) return null;
   const problem = listed.problem ?? board.problem ?? spark.problem;
-  if (problem !== null) return problem;
+  if (problem !== null) return explainMoment(problem);
   const { body } = board;
   indices = listed.body.indices;
   session = listed.body.session_utc;
@@ -223,14 +251,15 @@ async function begin(one) {
   if (id === undefined) return null;
   // No other text of an address stays in it: it may be a key.
   if (location.hash !== "" && idInAddress() === null) history.replaceState(null, "", `#${id}`);
+  // What is drawn is as of another moment.
+  drawn = "";
   await choose(id);
   return null;
 }
 
 /** Shows the page as of another moment, or the problem. */
 async function again() {
-  const place = byId("one-problem");
-  endProblem(place);
+  endProblem(trouble);
   const problem = await begin(caller);
-  if (problem !== null) tellProblem(place, problem, () => void again());
+  if (problem !== null) tellProblem(trouble, problem, () => void again());
 }

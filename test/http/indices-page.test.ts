@@ -1,6 +1,7 @@
 /** The page of the indices in a browser: its figures are the API's, and a view costs four calls. */
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from "vitest";
+import { dayText } from "../../src/site/axis.js";
 import { changeBetween, rounded } from "../../src/site/decimal.js";
 import { closesFrom, startOf } from "../../src/site/history.js";
 import { keepKey, open, watchedContext, type Watch } from "../pages/visit.ts";
@@ -252,11 +253,20 @@ describe("with a key", () => {
     await page.route("**/indices/nand", (route) => route.abort());
     await link.click();
     await page.locator("#one-problem").waitFor();
-    expect(await page.innerText("#one-problem")).toBe("Could not reach the service. Retry");
+    expect(await page.innerText("#one-problem")).toBe(
+      "Could not load NAND. Could not reach the service. Retry",
+    );
+    // What was drawn stays, and is named.
+    expect(await page.locator("#series .charted").isVisible()).toBe(true);
+    expect(await page.locator("#all [aria-current]").innerText()).toBe("Composite");
+    expect(await page.textContent("#one-title")).toBe("Composite");
+    expect(page.url()).toBe(`${proxy.url}/indices#composite`);
     await page.unroute("**/indices/nand");
     await page.getByRole("button", { name: "Retry" }).click();
-    await page.locator("#one-body").waitFor();
+    await page.locator("#all [aria-current]", { hasText: "NAND" }).waitFor();
+    await page.locator("#one[aria-busy=false]").waitFor();
     expect(await page.isVisible("#one-problem")).toBe(false);
+    expect(page.url()).toBe(`${proxy.url}/indices#nand`);
     const { json } = await proxy.get(`${API}/indices/nand`, { key: proxy.pro });
     const { close } = json.series.history.at(-1);
     expect((await figuresIn(page, "#figures"))["series_close"]).toBe(String(close));
@@ -321,6 +331,31 @@ describe("with a key", () => {
     expect(page.url()).toBe(`${own.url}/indices#nand`);
     await own.close();
   });
+
+  inChromium(
+    "before the first publication the page says when that was, and leads back",
+    async () => {
+      const [first] = (await proxy.get(`${API}/publications?after=0&limit=1`)).json.publications;
+      const day = first.at.slice(0, 10);
+      const words = `Nothing was published before ${dayText(day)}.`;
+      await keepKey(page, proxy.pro);
+      await open(page, `${proxy.url}/indices?as_of=2001-01-01`);
+      expect(await page.innerText("#trouble")).toBe(words);
+      await page.getByRole("button", { name: "Show the newest" }).click();
+      await page.locator("#series .charted").waitFor();
+      expect(await page.isVisible("#trouble")).toBe(false);
+      const field = page.getByLabel("As known on");
+      expect([await field.inputValue(), await field.getAttribute("min")]).toEqual(["", day]);
+      // Such a day is not asked for: what is shown stays.
+      await field.fill("2001-01-01");
+      expect(await page.innerText("#as-known")).toBe(words);
+      expect(await page.locator("#series .charted").isVisible()).toBe(true);
+      expect(page.url()).not.toContain("as_of");
+      await page.getByRole("button", { name: "Show the newest" }).click();
+      await page.locator("#as-known:empty").waitFor({ state: "attached" });
+      expect(await field.inputValue()).toBe("");
+    },
+  );
 
   inChromium("an index of a newer session than the table's says so", async () => {
     const store = await publishIndexMarket();
