@@ -200,19 +200,18 @@ const OTHERS_SHOWN = 12;
  */
 
 /**
- * The contracts of a segment beside one of them: the one before and the one after, and those near it.
+ * The contracts of a segment beside one of them: the one before and the one after, those near it, and the way to all.
  *
  * @param {readonly OtherRow[]} board all rows, in their order
  * @param {string} id
  * @param {string} segment its name
- * @param {number} [most] how many are shown
  */
-export function othersHtml(board, id, segment, most = OTHERS_SHOWN) {
+export function othersHtml(board, id, segment) {
   const rows = board.filter((row) => row.segment === segment);
   const at = rows.findIndex((row) => row.id === id);
   const others = rows.filter((row) => row.id !== id);
   if (others.length === 0) return "";
-  const start = Math.max(0, Math.min(at - most / 2, others.length - most));
+  const start = Math.max(0, Math.min(at - OTHERS_SHOWN / 2, others.length - OTHERS_SHOWN));
   /** @param {OtherRow} row @param {string} [more] */
   const link = (row, more = "") =>
     `<a href="${encodeURIComponent(row.id)}"${more}>${foreign(row.name)}</a>`;
@@ -240,13 +239,17 @@ export function othersHtml(board, id, segment, most = OTHERS_SHOWN) {
         html: (row) => (row.spot_usd === null ? "" : changeHtml(row.chg_yoy_pct)),
       },
     ],
-    others.slice(start, start + most),
+    others.slice(start, start + OTHERS_SHOWN),
     (row) => ` data-id="${escaped(row.id)}"`,
   );
+  const all =
+    others.length <= OTHERS_SHOWN
+      ? ""
+      : `\n<p><a href="../?segment=${encodeURIComponent(segment)}">Show all ${rows.length} in ${foreign(segment)}</a></p>`;
   return section(
     "near",
     `Others in ${foreign(segment)}`,
-    `<p class="beside-it">${beside}</p>\n${scrolling("Others in the segment", table)}`,
+    `<p class="beside-it">${beside}</p>\n${scrolling("Others in the segment", table)}${all}`,
   );
 }
 

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { TIER_NAMES, type TierName } from "../../src/market/tier.ts";
 import { fieldOf, RECORD_COLUMNS } from "../../src/render/columns.ts";
 import type { ContractBody } from "../../src/site/record.js";
+import { dayText } from "../../src/site/axis.js";
 import { changeBetween, rounded } from "../../src/site/decimal.js";
 import { MemoryStore } from "../store/memory-store.ts";
 import { catalogOf, mustPublish, quotesOf } from "../cli/small-market.ts";
@@ -141,7 +142,7 @@ describe("without a key", () => {
     }
   });
 
-  test("all others of its segment are listed, those that need a key with a lock", async () => {
+  test("others of its segment are listed, those that need a key with a lock, and the way to all", async () => {
     for (const id of [SHOWN[0], WITHHELD[0]] as string[]) {
       const { text } = await proxy.get(`/contracts/${id}`);
       const others = text.slice(
@@ -152,11 +153,12 @@ describe("without a key", () => {
         ([, other, row]) => [other, row?.includes('class="lock"')],
       );
       const segment = LISTED.find((each) => each.id === id)?.segment;
-      expect(rows).toEqual(
-        LISTED.filter(
-          (each) => each.segment === segment && each.kind !== "delisted" && each.id !== id,
-        ).map((each) => [each.id, !each.isFree]),
-      );
+      const near = LISTED.filter(
+        (each) => each.segment === segment && each.kind !== "delisted" && each.id !== id,
+      ).map((each) => [each.id, !each.isFree]);
+      expect(near).toEqual(expect.arrayContaining(rows));
+      expect(rows).toHaveLength(Math.min(12, near.length));
+      expect(others.includes(`<a href="../?segment=${segment}">Show all`)).toBe(near.length > 12);
     }
   });
 
@@ -668,6 +670,21 @@ inChromium.each(["starter", "pro"] as const)(
       expect(await fieldsOf(page)).toEqual(expected(now));
     });
   },
+);
+
+inChromium("a day before the first publication is answered in words, with a way back", () =>
+  visit("keyed-plain-20", "pro", async (page) => {
+    const [first] = (await proxy.get(`${API}/publications?after=0&limit=1`)).json.publications;
+    const words = `Nothing was published before ${dayText(first.at.slice(0, 10))}.`;
+    const now = await fieldsOf(page);
+    await page.getByLabel("As known on").fill("2001-01-01");
+    expect(await page.innerText("#as-known")).toBe(words);
+    expect(await fieldsOf(page)).toEqual(now);
+    expect(page.url()).not.toContain("as_of");
+    await page.getByRole("button", { name: "Show the newest" }).click();
+    await expect.poll(() => page.textContent("#as-known")).toBe("");
+    expect(await page.inputValue("#as-of")).toBe("");
+  }),
 );
 
 inChromium("per gigabyte, each close is divided by the capacity, the last as the API has it", () =>

@@ -199,6 +199,8 @@ test("others in the segment: those near, the one before and the one after, never
   expect(html).toContain('<a href="c-14" rel="prev">');
   expect(html).toContain('<a href="c-16" rel="next">');
   expect(html).not.toContain("<img");
+  expect(html).toContain('<a href="../?segment=DRAM">Show all 30 in <bdi>DRAM</bdi></a>');
+  expect(othersHtml(rows.slice(0, 13), "c-0", "DRAM")).not.toContain("Show all");
   expect(othersHtml(rows, "c-0", "DRAM")).not.toContain("Previous");
   expect(othersHtml(rows, "off-board", "DRAM")).not.toMatch(/Previous|Next/);
   expect(othersHtml(rows.slice(0, 1), "c-0", "DRAM")).toBe("");

@@ -53,7 +53,6 @@ export function lockedPage(
   else if (reason === "not_on_board") why = "Without a key this contract has no price yet.";
   return page(contract, around, {
     level: `<p class="keyless">${why} Have a key? <a href="#key-field">Paste it above</a>.</p>
-<p class="waiting">Loading…</p>
 <p class="action keyless">${wayHtml(around.terms, PLACE_WORDS.get_url, ROOT)}</p>
 <dl class="facts">
 <div><dt>Unit</dt><dd>${foreign(contract.unit)}</dd></div>
@@ -86,9 +85,6 @@ export function historyOffer(terms: PlanTerms, root: string): string {
   return `${offers.join(", ")}. <a href="${root}plans">Compare plans</a>`;
 }
 
-/** More of a segment would make the page costly: a catalog may have 10,000 contracts. */
-const NEIGHBOURS_SHOWN = 60;
-
 /** All of the segment; those without a level in the free tier have none here. */
 function segmentRows(segment: string, { catalog, head, board }: Surroundings): OtherRow[] {
   const rows = board === null ? [] : [...board.memory, ...board.semiconductor];
@@ -117,12 +113,12 @@ function page(
       segment_query: encodeURIComponent(segment),
       url: escaped(url),
       programs: filled(siteFile("request-json.html"), { url: escaped(url) }),
-      others: othersHtml(segmentRows(segment, around), id, segment, NEIGHBOURS_SHOWN),
+      others: othersHtml(segmentRows(segment, around), id, segment),
       offer: historyOffer(terms, ROOT),
       ...parts,
     }),
     isIndexed: parts.details !== "",
     script: "contract.js",
-    styles: ["assets/chart.css", "assets/contract.css"],
+    styles: ["assets/chart.css", "assets/skeleton.css", "assets/contract.css"],
   });
 }
