@@ -129,7 +129,7 @@ function contractHtml(row) {
 
 /** With a box that chooses the contract for a comparison. @param {BoardRow} row */
 const pickedHtml = (row) =>
-  `<input type="checkbox" value="${escaped(row.id)}" aria-label="Compare ${escaped(row.name)}" />${contractHtml(row)}`;
+  `<label class="pick"><input type="checkbox" value="${escaped(row.id)}" aria-label="Compare ${escaped(row.name)}" /></label>${contractHtml(row)}`;
 
 /**
  * A basis. One that is no new level is marked.

@@ -6,7 +6,7 @@ import { sparkline } from "./chart.js";
 import { withKey } from "./key.js";
 import { finding, overviewTable, movesHtml, pointsOf } from "./overview.js";
 import { filterRows, makeSortable } from "./table.js";
-import { counted } from "./text.js";
+import { counted, escaped } from "./text.js";
 
 /** @typedef {import("./board.js").Board} Board */
 /** @typedef {import("./overview.js").Line} Line */
@@ -24,6 +24,7 @@ const wanted = {
   segment: fromAddress("segment"),
   sort: fromAddress("sort"),
   scale: fromAddress("scale"),
+  compare: fromAddress("compare"),
 };
 /** The sentence on the whole board (HTML), and its order in words; empty: its own. */
 let coverage = "";
@@ -127,15 +128,27 @@ gigabyte.addEventListener("click", () => {
 /** A comparison has at most so many lines. */
 const MOST_COMPARED = 4;
 
-/** Offers to compare the contracts that are ticked, whether the filter shows them or not. */
-box.addEventListener("change", () => {
+/** Offers to compare the contracts that the address names, whether the filter shows them or not, and ticks them. */
+function offerComparison() {
   const boxes = rows.flatMap((row) => row.querySelector("input") ?? []);
-  const ids = boxes.filter(({ checked }) => checked).map(({ value }) => value);
-  for (const each of boxes) each.disabled = !each.checked && ids.length === MOST_COMPARED;
+  const named = new Set(wanted.compare.split(","));
+  const ticked = boxes.filter(({ value }) => named.has(value)).slice(0, MOST_COMPARED);
+  for (const each of boxes) {
+    each.checked = ticked.includes(each);
+    each.disabled = !each.checked && ticked.length === MOST_COMPARED;
+  }
+  const ids = ticked.map(({ value }) => value);
   const link = /** @type {HTMLAnchorElement} */ (byId("compare-link"));
   link.href = `compare#ids=${ids.map(encodeURIComponent).join(",")}`;
   link.textContent = `Compare ${counted(ids.length, "contract")}`;
   byId("compare").hidden = ids.length === 0;
+}
+box.addEventListener("change", ({ target }) => {
+  const { value, checked } = /** @type {HTMLInputElement} */ (target);
+  const others = wanted.compare.split(",").filter((id) => id !== "" && id !== value);
+  wanted.compare = (checked ? [...others, value] : others).join(",");
+  offerComparison();
+  keep();
 });
 
 /** @type {number | undefined} */
@@ -180,9 +193,10 @@ async function showBoard() {
   const isEmpty = board.memory.length + board.semiconductor.length === 0;
   byId("moves").innerHTML = isEmpty ? "" : movesHtml(board);
   box.innerHTML = isEmpty ? "" : boardTable(board, true);
+  for (const part of document.querySelectorAll(".awaits")) part.classList.remove("awaits");
   records = new Map([...board.memory, ...board.semiconductor].map((row) => [row.id, row]));
-  byId("compare").hidden = true;
   control();
+  offerComparison();
   gigabyte.hidden = [...records.values()].every((row) => row.usd_per_gb == null);
   if (!gigabyte.hidden) showScale();
   goBack();
@@ -231,8 +245,10 @@ async function showIndices(indices, lines) {
   const to = indices[0]?.series_date ?? "";
   const line = lines.get(indices[0]?.id ?? "");
   const title = finding(indices, lines);
-  byId("finding").textContent = title;
-  if (line === undefined || to === "") return;
+  if (line === undefined || to === "") {
+    byId("composite").innerHTML = `<p class="chart-title">${escaped(title)}</p>`;
+    return;
+  }
   // The figures of the board need not wait for it.
   const { showChart } = await import("./chart-panel.js");
   showChart(byId("composite"), {
@@ -262,7 +278,7 @@ addEventListener("scrollend", () => history.replaceState({ y: scrollY }, ""));
 
 /** Without indices nothing takes the place that was reserved for them. */
 function endOverview() {
-  byId("overview").hidden = byId("indices").innerHTML === "";
+  byId("overview").hidden = byId("indices").querySelector("table") === null;
 }
 
 control();

@@ -395,6 +395,15 @@ inChromium("four contracts at most are ticked, and a link compares them", () =>
     expect(await link.innerText()).toBe("Compare 3 contracts");
     const ids = [0, 2, 3].map((at) => records[at]?.id);
     expect(await link.getAttribute("href")).toBe(`compare#ids=${ids.join(",")}`);
+    await link.click();
+    await page.waitForURL("**/compare#*");
+    await page.goBack();
+    await settled(page);
+    expect(await link.innerText()).toBe("Compare 3 contracts");
+    const ticked = page.locator("#board input:checked");
+    expect(
+      await ticked.evaluateAll((found) => found.map((box) => box.getAttribute("value"))),
+    ).toEqual(ids);
   }),
 );
 
@@ -608,6 +617,12 @@ inChromium(
         `[...document.querySelectorAll("#board tbody tr, #controls :is(input, select, button)")].map((found) => found.getBoundingClientRect().height)`,
       );
       expect(new Set(heights as number[])).toEqual(new Set([44, 64]));
+      const picked = await page.locator("#board .pick").first().boundingBox();
+      expect(picked?.width).toBeGreaterThanOrEqual(24);
+      expect(picked?.height).toBeGreaterThanOrEqual(24);
+      // Presses beside the small box count.
+      await page.mouse.click((picked?.x ?? 0) + 26, (picked?.y ?? 0) + 4);
+      expect(await page.locator("#board input:checked").count()).toBe(1);
     });
   },
 );
