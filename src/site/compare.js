@@ -121,6 +121,7 @@ async function show() {
   const problem = await load(lines);
   if (round !== rounds) return;
   endProblem(trouble);
+  byId("tool").hidden = false;
   // The last drawing stays.
   if (problem !== null) return tellProblem(trouble, problem, () => void show());
   draw(
@@ -362,8 +363,6 @@ async function begin(known) {
     },
   );
   catalog = new Map([...indices, ...contracts].map((line) => [nameIn(line), line]));
-  document.querySelector(".waiting")?.remove();
-  byId("tool").hidden = false;
   await show();
   return null;
 }

@@ -72,8 +72,11 @@ export const pointsOf = ({ closes, days_ago, breaks = [] }, to) =>
     isBreak: breaks.includes(at),
   }));
 
+/** How many indices the table has; the page of the indices has all. */
+const INDICES_SHOWN = 13;
+
 /**
- * A row for each index: name, line of 90 days, its change, and the change of its last day.
+ * A row for each of the first indices, and the way to all: name, line of 90 days, its change, and the change of its last day.
  *
  * @param {readonly Index[]} indices the composite first
  * @param {ReadonlyMap<string, Line>} lines by id; empty of older snapshots
@@ -106,9 +109,9 @@ export const overviewTable = (indices, lines) =>
         html: (index) => changeHtml(changeOfLine(lineOf(index, lines).slice(-2))),
       },
     ],
-    indices,
+    indices.slice(0, INDICES_SHOWN),
     ({ id }) => ` data-id="${escaped(id)}"`,
-  );
+  ) + `\n<p><a href="indices">All ${indices.length} indices</a></p>`;
 
 const MOVES = 5;
 

@@ -3,14 +3,19 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
-import { keepKey, open, settled, watchedContext } from "./visit.ts";
+import { idsOf, marketClock, publishMarket } from "./page-market.ts";
+import { contractPage, keepKey, open, settled, watchedContext } from "./visit.ts";
 
 const PLACES = ["/indices", "/basket", "/corrections"];
+const [FREE] = idsOf("plain") as [string];
+const LOCKED = "keyed-plain-20";
+/** Pages on which a key brings more than everybody sees, or something else in the same place. */
+const ENRICHED = ["/", contractPage(FREE), contractPage(LOCKED), `/compare#ids=${FREE},${LOCKED}`];
 
 let proxy: TestProxy;
 let browser: Browser | undefined;
 beforeAll(async () => {
-  proxy = await startTestProxy();
+  proxy = await startTestProxy({ store: await publishMarket(), clock: marketClock() });
   if (hasBrowser) browser = await openBrowser();
 });
 afterAll(async () => {
@@ -21,7 +26,10 @@ afterAll(async () => {
 const isVisible = (page: Page, selectors: readonly string[]): Promise<boolean[]> =>
   Promise.all(selectors.map((selector) => page.locator(selector).first().isVisible()));
 
-for (const path of PLACES) {
+/** What only those without a key are told, on the page as a reader sees it. */
+const OF_THE_FREE = /Last 24 hours|needs a key|, free\.|hours delayed|Loading|Unlock|Compare plans/;
+
+for (const path of [...PLACES, ...ENRICHED]) {
   for (const width of [390, 1280]) {
     inChromium(`${path} at ${width} px keeps places for the awaited parts`, async () => {
       const { context } = await watchedContext(browser as Browser, {
@@ -45,12 +53,15 @@ for (const path of PLACES) {
           false,
           false,
         ]);
+        expect(await page.innerText("main")).not.toMatch(OF_THE_FREE);
         release();
         await settled(page);
-        expect(await isVisible(page, [".brought:not([hidden])", ".skeleton"])).toEqual([
-          true,
-          false,
-        ]);
+        expect(
+          await page.locator(":is(.brought, .charted)").filter({ visible: true }).count(),
+        ).toBeGreaterThan(0);
+        expect(
+          await page.locator(":is(.skeleton, .awaits)").filter({ visible: true }).count(),
+        ).toBe(0);
         await page.evaluate(
           "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))",
         );
@@ -60,7 +71,9 @@ for (const path of PLACES) {
       }
     });
   }
+}
 
+for (const path of PLACES) {
   inChromium(`${path} says that the service is away, and asks again in place`, async () => {
     const { context } = await watchedContext(browser as Browser);
     try {

@@ -68,6 +68,13 @@ test("a row of the indices has its line's change", () => {
   expect(html).not.toContain("1 year");
 });
 
+test("of many indices the first are listed, with the way to all", () => {
+  const many = [COMPOSITE, ...Array.from({ length: 20 }, (_, at) => index(`S${at}`))];
+  const html = overviewTable(many, new Map());
+  expect(html.match(/<tr data-id=/g)).toHaveLength(13);
+  expect(html).toContain('<a href="indices">All 21 indices</a>');
+});
+
 const row = (id: string, chg_24h_pct: number | null, name = id): BoardRow => ({
   id,
   name,

@@ -29,7 +29,7 @@ export interface MarketContent {
 const PAGE = {
   path: PAGES.market.path,
   title: "Memory and semiconductor prices",
-  styles: ["assets/market.css", "assets/board.css", "assets/chart.css"],
+  styles: ["assets/skeleton.css", "assets/market.css", "assets/board.css", "assets/chart.css"],
 };
 
 /** Before the first publication. */
