@@ -2,7 +2,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
-import { startTestProxy, type TestProxy } from "../http/fixture.ts";
+import { sessionsMs, startTestProxy, type TestProxy } from "../http/fixture.ts";
 import { idsOf, marketClock, publishMarket } from "./page-market.ts";
 import { contractPage, keepKey, open, settled, watchedContext } from "./visit.ts";
 
@@ -15,7 +15,10 @@ const ENRICHED = ["/", contractPage(FREE), contractPage(LOCKED), `/compare#ids=$
 let proxy: TestProxy;
 let browser: Browser | undefined;
 beforeAll(async () => {
-  proxy = await startTestProxy({ store: await publishMarket(), clock: marketClock() });
+  const clock = marketClock();
+  // Nothing is late.
+  clock.ms -= sessionsMs(1);
+  proxy = await startTestProxy({ store: await publishMarket(), clock });
   if (hasBrowser) browser = await openBrowser();
 });
 afterAll(async () => {
