@@ -1,7 +1,7 @@
 /** The axes of charts: days, and which levels and dates have a label. */
 import { decimalOf } from "./decimal.js";
 
-const DAY_MS = 86_400_000;
+export const DAY_MS = 86_400_000;
 /** Months between labels, each a part of the next, so that a narrow axis has some of the wide one's. */
 const MONTH_STEPS = [1, 3, 6, 12, 24, 120, 240, 1200];
 const MOST_LABELS = 13;

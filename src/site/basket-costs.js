@@ -1,71 +1,59 @@
-/** Calculates from `/history.csv` the cost of a basket of quantities at each close. */
+/** Calculates from the closes of contracts what a basket of quantities cost on each day. */
+import { DAY_MS, dateText, dayOf } from "./axis.js";
 import { decimalOf, placesOf, rounded } from "./decimal.js";
-
-/**
- * @typedef {object} Close
- * @property {string} date
- * @property {string} usd a decimal
- * @property {string} reason of the break before it; empty: there is none
- */
-
-/**
- * The closes in a file of histories by contract, dates ascending.
- *
- * @param {string} csv
- * @returns {Map<string, Close[]>} empty if the file has other columns
- */
-export function closesIn(csv) {
-  /** @type {Map<string, Close[]>} */
-  const closes = new Map();
-  const head = csv.slice(0, csv.indexOf("\r\n"));
-  if (!/^contract_id,date,close_usd,.*break_reason$/.test(head)) return closes;
-  const between = head.split(",").length - 4;
-  // Only a reason may have commas and line breaks, within its quotation marks.
-  const row = new RegExp(
-    `([^,]*),([^,]*),([^,]*),(?:[^,]*,){${between}}(?:"((?:[^"]|"")*)"|([^"\\r]*))\\r\\n`,
-    "gy",
-  );
-  row.lastIndex = head.length + 2;
-  for (const [, id = "", date = "", usd = "", quoted, plain = ""] of csv.matchAll(row)) {
-    const known = closes.get(id) ?? [];
-    if (known.length === 0) closes.set(id, known);
-    known.push({ date, usd, reason: quoted?.replaceAll('""', '"') ?? plain });
-  }
-  return closes;
-}
+import { comparablePoints } from "./layout.js";
 
 /** The places of a level and of a quantity; costs are rounded to the places of a level, as in the API. */
 const USD_PLACES = 6;
 const QUANTITY_PLACES = 9;
 
 /**
- * What the parts cost together on each day on which all have a close; nothing is carried from another day.
- * Before its last break a part had another unit or quality: the line begins at the latest of these breaks.
+ * What the parts cost together on each day on which a level of each is in force: its last one, within its carry
+ * limit. A day ends with its session of 12:00; the last day ends with `session`. Before its last break a part had
+ * another unit or quality: the line begins at the latest of these breaks.
  *
- * @param {ReadonlyMap<string, readonly Close[]>} closes of each part, dates ascending
+ * @param {ReadonlyMap<string, readonly import("./history.js").DatedClose[]>} closes of each part, dates ascending
  * @param {ReadonlyMap<string, string>} parts quantities, by id
+ * @param {(id: string) => number} carryDaysOf how many days a level of the contract is in force
+ * @param {string} session the last one, ISO 8601
  * @returns {import("./chart.js").Point[]} US dollars
  */
-export function costsOf(closes, parts) {
-  const given = [...parts].map(([id, quantity]) => {
-    const all = closes.get(id) ?? [];
-    const first = all.findLastIndex(({ reason }) => reason !== "");
-    const comparable = all.slice(Math.max(0, first));
-    return {
-      quantity: placesOf(quantity, QUANTITY_PLACES),
-      byDate: new Map(comparable.map((close) => [close.date, close])),
-    };
-  });
-  return [...(given[0]?.byDate.keys() ?? [])].flatMap((date) => {
-    const own = given.flatMap(({ byDate }) => byDate.get(date) ?? []);
-    if (own.length < given.length) return [];
+export function costsOf(closes, parts, carryDaysOf, session) {
+  const given = [...parts].map(([id, quantity]) => ({
+    quantity: placesOf(quantity, QUANTITY_PLACES),
+    limitMs: carryDaysOf(id) * DAY_MS,
+    closes: comparablePoints(closes.get(id) ?? []).map((close) => ({
+      ...close,
+      sessionMs: Date.parse(close.session),
+    })),
+    /** How many of them are not after the day. */
+    passed: 0,
+  }));
+  const firsts = given.map(({ closes: [first] }) => (first ? dayOf(first.date) : Infinity));
+  const last = dayOf(session.slice(0, 10));
+  /** @type {import("./chart.js").Point[]} */
+  const points = [];
+  for (let day = Math.max(...firsts); day <= last; day += 1) {
+    const date = dateText(day);
+    const endMs = Math.min((day + 0.5) * DAY_MS, Date.parse(session));
+    for (const part of given) {
+      while ((part.closes[part.passed]?.date ?? "9") <= date) part.passed += 1;
+    }
+    const own = given.flatMap(({ closes: all, passed, limitMs }) => {
+      const close = all[passed - 1];
+      return close !== undefined && endMs - close.sessionMs <= limitMs ? [close] : [];
+    });
+    if (own.length < given.length) continue;
     const cost = own.reduce(
-      (sum, { usd }, at) => sum + placesOf(usd, USD_PLACES) * (given[at]?.quantity ?? 0n),
+      (sum, { text }, at) => sum + placesOf(text, USD_PLACES) * (given[at]?.quantity ?? 0n),
       0n,
     );
     const exact = decimalOf(cost, USD_PLACES + QUANTITY_PLACES);
     const text = String(rounded(exact, USD_PLACES)).replace(/\.?0+$/, "");
-    const breakReason = own.flatMap(({ reason }) => reason || []).join("; ");
-    return [{ date, close: Number(text), text, breakReason, isBreak: breakReason !== "" }];
-  });
+    const breakReason = own
+      .flatMap((close) => (close.date === date && close.breakReason) || [])
+      .join("; ");
+    points.push({ date, close: Number(text), text, breakReason, isBreak: breakReason !== "" });
+  }
+  return points;
 }

@@ -1,12 +1,13 @@
 /** The basket page in the browser: picks contracts, prices them, and shows the request. */
 import { ask, askDecimals, askJson, ROOT, tellProblem } from "./api.js";
-import { closesIn, costsOf } from "./basket-costs.js";
+import { costsOf } from "./basket-costs.js";
 import { focusFault, levelHtml, partsTable, sayAt, takeBack } from "./basket-table.js";
 import { sessionLine } from "./board.js";
 import { showChart } from "./chart-panel.js";
 import { contractLink, contributionsTable, findingOf, indexFigures } from "./contributions.js";
 import { equipCode } from "./copy.js";
 import { changeOf, rounded } from "./decimal.js";
+import { closesById } from "./history.js";
 import { withKey } from "./key.js";
 import { makePicker } from "./picker.js";
 import { basketQuery, basketUrl, readBasket } from "./requests.js";
@@ -26,6 +27,12 @@ const box = byId("parts");
 const status = byId("status");
 const result = byId("result");
 
+/**
+ * How many days a level is in force: of most contracts, and of others by id.
+ *
+ * @type {{ days: number, others: Record<string, number> }}
+ */
+const CARRY = JSON.parse(byId("tool").dataset["carry"] ?? "");
 const ORIGIN = ROOT.href.replace(/\/$/, "");
 /** How many choices the picker shows. */
 const MAX_FOUND = 50;
@@ -202,7 +209,7 @@ async function price() {
 }
 
 /**
- * Shows what the basket cost at each close.
+ * Shows what the basket cost on each day.
  *
  * @param {string} query as asked for the price
  * @param {import("./contributions.js").IndexBody} body the price
@@ -215,24 +222,25 @@ async function showCosts(query, body) {
   const csv = (await response?.text().catch(() => "")) ?? "";
   // Another basket is shown by now.
   if (query !== basketQuery(basket)) return;
-  const points = costsOf(closesIn(csv), parts);
+  const carryDaysOf = (/** @type {string} */ id) => CARRY.others[id] ?? CARRY.days;
+  const points = costsOf(closesById(csv), parts, carryDaysOf, session_utc);
   if (points.length === 0) {
     const place = byId("year-problem");
-    place.textContent = "On no day all contracts have a close that compares with today’s.";
+    place.textContent = "On no day all contracts have a level that compares with today’s.";
     if (problem !== null) tellProblem(place, problem, () => void showCosts(query, body));
     return;
   }
   const rows = points.map(({ date, text }) => `${date},${text}\r\n`);
   showChart(byId("costs"), {
     points,
-    titleOf: (drawn) => findingOf("Cost of the basket at each close", drawn),
+    titleOf: (drawn) => findingOf("Cost of the basket on each day", drawn),
     unit: "USD",
     to: session_utc.slice(0, 10),
     depthDays: caller.offer.depthDays,
     decimals: Infinity,
     fileName: `chipboard-${session_utc.slice(0, 13)}Z-${caller.tier}-basket`,
     csv: `date,cost_usd\r\n${rows.join("")}`,
-    notes: [attribution, `What ${query} cost together at each close.`],
+    notes: [attribution, `What ${query} cost together on each day, at the levels then in force.`],
   });
 }
 
@@ -295,7 +303,8 @@ await withKey(async (known) => {
   return null;
 });
 const named = byId("tool").hidden ? readBasket(location.hash.slice(1)) : null;
-if (named !== null) {
+if (named !== null && named.parts.size > 0) {
+  showPrograms(basketQuery(named));
   // A reader who cannot price a link still sees its contracts.
   const { body } = await askJson("contracts");
   /** @type {readonly { id: string, name: string }[]} */

@@ -200,7 +200,14 @@ export function contributionsTable(contributions, nameOf) {
       (_, at) => drawn[at] ?? "",
     );
   };
+  const isOfQuantities = contributions.some(({ quantity }) => quantity !== undefined);
   const costs = contributions.map(({ cost_usd: cost }) => cost);
+  // By quantity a weight is the share of the cost a year ago.
+  const isSameShare =
+    isOfQuantities &&
+    contributions.every(
+      ({ cost_usd: cost, weight_pct: weight }) => shareOf(cost, costs) === rounded(weight),
+    );
   /** @type {readonly ContributionColumn[]} */
   const columns = [
     {
@@ -220,7 +227,7 @@ export function contributionsTable(contributions, nameOf) {
     },
     bar("Of the year’s change, %", "contribution"),
     { ...bar("Of the 24 h change, %", "contribution_24h_pct"), name: "day" },
-    figureColumn("Weight, %", "weight_pct", placesHtml),
+    figureColumn(isOfQuantities ? "Share a year ago, %" : "Weight, %", "weight_pct", placesHtml),
     figureColumn("A year ago, USD", "base_usd", figureHtml, ({ base_as_of }) =>
       dateHtml(base_as_of),
     ),
@@ -232,10 +239,9 @@ export function contributionsTable(contributions, nameOf) {
       html: ({ basis }) => `<span data-field="basis">${basisHtml(basis)}</span>`,
     },
   ];
-  const isOfQuantities = contributions.some(({ quantity }) => quantity !== undefined);
-  const visible = columns.filter(
-    ({ field = "" }) => isOfQuantities || !["quantity", "cost_usd", "share"].includes(field),
-  );
+  const hidden = new Set(isOfQuantities ? [] : ["quantity", "cost_usd", "share"]);
+  if (isSameShare) hidden.add("weight_pct");
+  const visible = columns.filter(({ field = "" }) => !hidden.has(field));
   return tableHtml(
     ' class="contributions"',
     visible,

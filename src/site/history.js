@@ -95,8 +95,7 @@ export function closesOf(csv, corrections) {
   return rowsOf(csv).map(({ cell }) => {
     const low = cell("low_usd");
     const high = cell("high_usd");
-    // Spreadsheets would take some texts for formulas: a ' stands before them.
-    const breakReason = cell("break_reason").replace(/^'(?=[=+\-@\t\r])/, "") || null;
+    const breakReason = reasonIn(cell);
     return {
       date: cell("date"),
       close: Number(cell("close_usd")),
@@ -110,20 +109,27 @@ export function closesOf(csv, corrections) {
 }
 
 /**
+ * A close to the digit, with the session that it is of; indices have no session.
+ *
+ * @typedef {Point & { text: string, session: string }} DatedClose
+ */
+
+/**
  * The closes of each contract out of `/history.csv`, or of each index out of `/indices.csv`.
  *
  * @param {string} csv
- * @returns {Map<string, Point[]>} by id, which stands in the first column
+ * @returns {Map<string, DatedClose[]>} by id, which stands in the first column
  */
 export function closesById(csv) {
   const lines = new Map();
   for (const { id, cell } of rowsOf(csv)) {
     const text = cell("close_usd") || cell("close");
-    const breakReason = cell("break_reason") || null;
+    const breakReason = reasonIn(cell);
     const point = {
       date: cell("date"),
       close: Number(text),
       text,
+      session: cell("session_utc"),
       breakReason,
       isBreak: breakReason !== null,
     };
@@ -133,6 +139,14 @@ export function closesById(csv) {
   }
   return lines;
 }
+
+/**
+ * Why a close does not compare with the one before; null: it does. Spreadsheets would take some texts for formulas: a
+ * ' stands before them.
+ *
+ * @param {(name: string) => string} cell
+ */
+const reasonIn = (cell) => cell("break_reason").replace(/^'(?=[=+\-@\t\r])/, "") || null;
 
 /** The rows below the head, with a way to read a cell by the name of its column. @param {string} csv */
 function rowsOf(csv) {

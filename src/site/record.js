@@ -1,5 +1,5 @@
 /** A contract's record as HTML, the same in Node and in the browser. */
-import { dateText, dateWords, dayOf } from "./axis.js";
+import { DAY_MS, dateText, dateWords, dayOf } from "./axis.js";
 import { basisHtml, LOCK, placeLine } from "./board.js";
 import { rounded } from "./decimal.js";
 import { scrolling, section, tableHtml } from "./html.js";
@@ -37,7 +37,6 @@ const CHANGES = /** @type {const} */ ([
   ["chg_180d_pct", "180 days", 180],
   ["chg_yoy_pct", "1 year", 365],
 ]);
-const DAY_MS = 86_400_000;
 
 /**
  * Session, level and changes. Each figure stands in an element with its field's name in `data-field`.

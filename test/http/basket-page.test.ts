@@ -3,6 +3,7 @@ import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { runInNewContext } from "node:vm";
 import { parse } from "csv-parse/sync";
@@ -135,6 +136,9 @@ describe("without a key", () => {
     expect(await page.getAttribute("#held a", "href")).toBe("contracts/d-plain");
     const asked = watch.requests.filter(({ url }) => url.includes("/api/"));
     expect(asked.map(({ url }) => url)).toEqual([`${proxy.url}${API}/contracts`]);
+    const query = "ids=d-plain,no-such&quantities=8,64";
+    expect(await page.textContent("#programs")).toContain(`'${proxy.url}${API}/index?${query}'`);
+    expect(await page.isVisible("#example")).toBe(false);
   });
 
   inChromium("without script the programs are also there", async () => {
@@ -156,7 +160,7 @@ inChromium("a starter key is told that baskets need pro, and is charged nothing"
   expect(await page.innerText("#held")).toBe("This link holds 1 × Plain part, in equal parts.");
   expect(await page.isVisible("#access")).toBe(false);
   expect(await page.isVisible("#tool")).toBe(false);
-  expect(await page.isVisible("#example")).toBe(true);
+  expect(await page.textContent("#programs")).toContain(`'${proxy.url}${API}/index?ids=d-plain'`);
   expect(await used(proxy.starter)).toBe(before);
 });
 
@@ -287,23 +291,45 @@ describe("with a key of pro", () => {
     expect(asked.map(({ url }) => url)).toEqual([
       `${proxy.url}${API}/history.csv?ids=${ids.join()}`,
     ]);
-    const { text } = await proxy.get(`${API}/history.csv?ids=${ids.join()}`, { key: proxy.pro });
-    const rows: Record<string, string>[] = parse(text, { columns: true });
-    const closeOf = (id: string, date: string): number =>
-      Number(rows.find((row) => row["contract_id"] === id && row["date"] === date)?.["close_usd"]);
-    const costOn = (date: string): number =>
-      2 * closeOf("c-long", date) + closeOf("e-carried", date) / 2 + 3 * closeOf(BROKEN, date);
-    // From the break of one on, as far as another has closes.
-    const [first, last] = ["2026-10-22", "2026-11-16"];
-    const label = await page.locator("#costs .chart").getAttribute("aria-label");
-    const [firstUsd, lastUsd] = [costOn(first), costOn(last)].map((usd) => Number(usd.toFixed(6)));
-    expect(label?.replaceAll(/(?<=\d),(?=\d)/g, "")).toContain(
-      `first ${firstUsd} on ${first}, last ${lastUsd} on ${last}.`,
-    );
+    const history = await proxy.get(`${API}/history.csv?ids=${ids.join()}`, { key: proxy.pro });
+    const rows: Record<string, string>[] = parse(history.text, { columns: true });
+    const levelOn = (id: string, date: string): number =>
+      Number(
+        rows.findLast((row) => row["contract_id"] === id && String(row["date"]) <= date)?.[
+          "close_usd"
+        ],
+      );
+    const costOn = (date: string): string => {
+      const usd =
+        2 * levelOn("c-long", date) + levelOn("e-carried", date) / 2 + 3 * levelOn(BROKEN, date);
+      return String(Number(usd.toFixed(6)));
+    };
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "CSV", exact: true }).click(),
+    ]);
+    const [head, ...costs] = (await text(await download.createReadStream()))
+      .trimEnd()
+      .split("\r\n");
+    expect(head).toBe("date,cost_usd");
+    const pairs = costs.map((cost) => cost.split(",") as [string, string]);
+    expect(pairs).toEqual(pairs.map(([date]) => [date, costOn(date)]));
+    // From the break of one part on, each day, although another part had no close on the last days.
+    const price = await proxy.get(`${API}/index?ids=${ids.join()}&quantities=2,0.5,3`, {
+      key: proxy.pro,
+    });
+    expect([pairs.length, pairs[0]?.[0]]).toEqual([31, "2026-10-22"]);
+    expect(pairs.at(-1)).toEqual(["2026-11-21", String(price.json.cost_usd)]);
     expect(await page.innerText("#costs")).toContain("Another package");
     await page.evaluate(`location.hash = "#ids=c-long&weights=1"`);
     await priced();
     expect(await page.isVisible("#year")).toBe(false);
+    const heads = page.locator("#contributions thead th");
+    expect(await heads.allInnerTexts()).toContain("Weight, %");
+    // Where the share of the cost is that of a year ago, it is shown once.
+    await page.evaluate(`location.hash = "#ids=c-long&quantities=2"`);
+    await heads.getByText("Share of cost, %").waitFor();
+    expect(await heads.getByText("Share a year ago, %").count()).toBe(0);
     expect(watch.complaints).toEqual([]);
   });
 

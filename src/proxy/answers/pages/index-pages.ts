@@ -1,5 +1,5 @@
 /** The pages of the indices, `/indices`, and of baskets, `/basket`, as they are sent; a key brings the figures. */
-import type { Contract } from "../../../market/contract.ts";
+import { carryLimitDays, type Contract } from "../../../market/contract.ts";
 import { COMPOSITE, indicesOf } from "../../../market/indices.ts";
 import { KEY_TIER_NAMES, TIERS, tiersWhere } from "../../../market/tier.ts";
 import type { Board, BoardRow } from "../../../site/board.js";
@@ -8,7 +8,7 @@ import { decimalOf, placesOf } from "../../../site/decimal.js";
 import { scrolling, section, tableHtml } from "../../../site/html.js";
 import { indexName } from "../../../site/indices-table.js";
 import { filled, siteFile } from "../../../site/site-files.ts";
-import { figureHtml, foreign, instantHtml } from "../../../site/text.js";
+import { escaped, figureHtml, foreign, instantHtml } from "../../../site/text.js";
 import { historyText } from "../../../api/tier-words.ts";
 import { PAGES } from "../../../api/uncounted-routes.ts";
 import type { PlanTerms } from "../plan-terms.ts";
@@ -52,14 +52,22 @@ function listHtml(catalog: readonly Contract[]): string {
 /** The quantities of the example, and of the request below it. */
 const EXAMPLE_QUANTITIES = ["64", "2"];
 
-/**
- * The page of baskets, with slots in its request (document-slots.ts). `terms` tell prices. The example has these
- * contracts of the free tier's board; null: nothing is published.
- */
+/** What the page of baskets shows of the served snapshot. */
+export interface BasketMarket {
+  /** Empty while nothing is published. */
+  readonly catalog: readonly Contract[];
+  /** The carry limit of the publication. */
+  readonly maxCarryDays: number;
+  /** The free tier's; null: nothing is published. */
+  readonly board: Board | null;
+  /** The contracts of the example, on this board. */
+  readonly exampleIds: readonly string[];
+}
+
+/** The page of baskets, with slots in its request (document-slots.ts). `terms` tell prices. */
 export const basketPage = (
   terms: PlanTerms,
-  board: Board | null,
-  exampleIds: readonly string[],
+  { catalog, maxCarryDays, board, exampleIds }: BasketMarket,
 ): PageSource =>
   framed({
     path: PAGES.basket.path,
@@ -67,12 +75,24 @@ export const basketPage = (
     main: filled(siteFile("basket.html"), {
       tiers: tiersWhere(({ baskets }) => baskets),
       offer: offerWords(terms),
+      carry: escaped(JSON.stringify(carryDays(catalog, maxCarryDays))),
       example: board === null ? "" : exampleHtml(board, exampleIds),
       request: siteFile("documents/basket-request.html"),
     }),
     script: "basket.js",
     styles: ["assets/chart.css", "assets/skeleton.css", "assets/indices.css", "assets/basket.css"],
   });
+
+/** How many days a level is in force: of most contracts, and of others by id. */
+const carryDays = (catalog: readonly Contract[], days: number) => ({
+  days,
+  others: Object.fromEntries(
+    catalog.flatMap((contract) => {
+      const own = carryLimitDays(contract, days);
+      return own === days ? [] : [[contract.id, own]];
+    }),
+  ),
+});
 
 /** The places of a level in US dollars. */
 const USD_PLACES = 6;
@@ -119,7 +139,7 @@ function exampleHtml(board: Board, ids: readonly string[]): string {
     "example",
     "Example",
     `<p>Priced at the free levels of ${instantHtml(board.session_utc)}. ${tiersWhere(({ baskets }) => baskets)} prices
-any contracts at the newest levels, draws the cost at each close, and says what each part contributed.</p>
+any contracts at the newest levels, draws the cost on each day, and says what each part contributed.</p>
 <dl class="figures costs"><div><dt>Cost</dt><dd>${figureHtml(trimmed(total))} <small>USD</small></dd></div></dl>
 ${scrolling("Contracts of the example", table)}`,
   );

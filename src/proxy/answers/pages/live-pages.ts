@@ -2,6 +2,7 @@
  * The pages with figures of the free tier, and the documents, whose slots the served snapshot fills. Each is
  * made once for a snapshot and a number of overdue sessions, not per request.
  */
+import { limitsOf } from "../../../feed/finding.ts";
 import { madeOnce } from "../../../lib/caches.ts";
 import { NO_QUEUE } from "../../../lib/turns.ts";
 import { FILES } from "../../../store/paths.ts";
@@ -62,7 +63,12 @@ export function livePages(options: LivePagesOptions) {
   makers.set(PAGES.indices.path, async (snapshot) => indicesPage(await catalogOf(snapshot)));
   makers.set(PAGES.basket.path, async (snapshot, overdue) => {
     const board = snapshot && (await freeBoard(snapshot, overdue));
-    const page = basketPage(plans, board, exampleIds(snapshot));
+    const page = basketPage(plans, {
+      catalog: (await catalogOf(snapshot)) ?? [],
+      maxCarryDays: snapshot === null ? 0 : limitsOf(snapshot.options).maxCarryDays,
+      board,
+      exampleIds: exampleIds(snapshot),
+    });
     return filledDocument(page, slotValues(options, snapshot));
   });
   for (const document of documentPages()) {
