@@ -22,23 +22,41 @@ const COLUMNS = [
     label: "Contract",
     html: ({ contract_id: id, name }) => contractLink(id, name),
   },
-  { label: "Session", html: ({ session_utc: session }) => instantHtml(session) },
-  { label: "Old level, USD", name: "n", html: ({ old_usd: old }) => levelHtml(old, "none") },
-  { label: "New level, USD", name: "n", html: ({ new_usd: now }) => levelHtml(now, "withdrawn") },
+  {
+    label: "Session",
+    head: "Session",
+    name: "when",
+    html: ({ session_utc: session }) => instantHtml(session),
+  },
+  {
+    label: "Old level, USD",
+    head: "Old, USD",
+    name: "n",
+    html: ({ old_usd: old }) => levelHtml(old, "none"),
+  },
+  {
+    label: "New level, USD",
+    head: "New, USD",
+    name: "n",
+    html: ({ new_usd: now }) => levelHtml(now, "withdrawn"),
+  },
   {
     label: "Change, %",
+    head: "Change, %",
     name: "n",
     html: ({ old_usd: old, new_usd: now }) =>
       changeHtml(old === null || now === null ? null : changeBetween(old, now)),
   },
-  { label: "Reason", name: "long", html: ({ reason }) => foreign(reason) },
+  { label: "Reason", head: "Reason", name: "long", html: ({ reason }) => foreign(reason) },
   {
     label: "Published",
+    head: "Published",
     html: ({ at, corrected_in: snapshot }) =>
       `${at === undefined ? "" : `${instantHtml(at)} `}<small>${escaped(snapshot)}</small>`,
   },
   {
     label: "Before",
+    head: "Before",
     html: ({ contract_id: id, at }) =>
       at === undefined
         ? ""
@@ -86,7 +104,7 @@ await withKey(async ({ offer }) => {
   byId("count").textContent = `The newest ${SHOWN_ROWS} of ${counted(newest.length, "correction")}`;
   byId("none").hidden = rows.length > 0;
   byId("table").hidden = rows.length === 0;
-  byId("table").innerHTML = tableHtml(' class="corrections"', COLUMNS, rows, (row) =>
+  byId("table").innerHTML = tableHtml(' class="corrections stacked"', COLUMNS, rows, (row) =>
     row.isFirst && row.publication !== null ? ` id="publication-${escaped(row.publication)}"` : "",
   );
   byId("publications").remove();

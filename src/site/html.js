@@ -7,6 +7,7 @@ import { escaped } from "./text.js";
  * @template Row
  * @typedef {object} TableColumn
  * @property {string} label HTML
+ * @property {string} [head] The head in plain text, beside each cell where a table of the class `stacked` is narrow.
  * @property {(row: Row, at: number) => string} html The content of a cell.
  * @property {string} [name] Class of its cells; `n`: aligned to the right.
  * @property {(row: Row) => string | number | null | undefined} [value] What its figures are sorted by.
@@ -23,6 +24,9 @@ import { escaped } from "./text.js";
  * @param {(row: Row) => string} [attributesOf] of a row, after a blank
  */
 export function tableHtml(attributes, columns, rows, attributesOf = () => "") {
+  const alone = columns.map(({ head }) =>
+    head === undefined ? "" : ` data-head="${escaped(head)}"`,
+  );
   const classes = columns.map(({ name = "", value }) => {
     const all = value === undefined ? name : `n ${name}`.trim();
     return all === "" ? "" : ` class="${all}"`;
@@ -36,7 +40,7 @@ export function tableHtml(attributes, columns, rows, attributesOf = () => "") {
       const figure = value?.(row);
       const sorted = figure == null ? "" : ` data-value="${escaped(String(figure))}"`;
       const [start, end] = at === 0 ? ['th scope="row"', "th"] : ["td", "td"];
-      return `<${start}${classes[at]}${sorted}>${html(row, place)}</${end}>`;
+      return `<${start}${classes[at]}${alone[at]}${sorted}>${html(row, place)}</${end}>`;
     });
     return `<tr${attributesOf(row)}>${cells.join("")}</tr>`;
   });

@@ -276,15 +276,29 @@ function correctionsHtml({ corrections, history }) {
     "corrections",
     "Corrections",
     `<p class="note">Published levels that were changed later. <a href="../corrections">Corrections of all contracts</a>.${history.length === 0 ? "" : " An open circle marks a corrected close on the chart."}</p>
-${scrolling("Table of corrections", tableHtml("", CORRECTIONS, corrections))}`,
+${scrolling("Table of corrections", tableHtml(' class="stacked"', CORRECTIONS, corrections))}`,
   );
 }
 
 /** @type {readonly import("./html.js").TableColumn<ContractBody["corrections"][number]>[]} */
 const CORRECTIONS = [
-  { label: "Session", html: ({ session_utc }) => instantHtml(session_utc) },
-  { label: "Old level, USD", name: "n", html: ({ old_usd }) => figureHtml(old_usd) },
-  { label: "New level, USD", name: "n", html: ({ new_usd }) => figureHtml(new_usd) },
-  { label: "Reason", name: "long", html: ({ reason }) => foreign(reason) },
-  { label: "Corrected in", html: ({ corrected_in }) => `<code>${escaped(corrected_in)}</code>` },
+  { label: "Session", head: "Session", html: ({ session_utc }) => instantHtml(session_utc) },
+  {
+    label: "Old level, USD",
+    head: "Old, USD",
+    name: "n",
+    html: ({ old_usd }) => figureHtml(old_usd),
+  },
+  {
+    label: "New level, USD",
+    head: "New, USD",
+    name: "n",
+    html: ({ new_usd }) => figureHtml(new_usd),
+  },
+  { label: "Reason", head: "Reason", name: "long", html: ({ reason }) => foreign(reason) },
+  {
+    label: "Corrected in",
+    head: "Corrected in",
+    html: ({ corrected_in }) => `<code>${escaped(corrected_in)}</code>`,
+  },
 ];

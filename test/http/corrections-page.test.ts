@@ -2,7 +2,7 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { idsOf, marketClock, publishMarket } from "../pages/page-market.ts";
-import { keepKey, open, watchedContext } from "../pages/visit.ts";
+import { expectInSight, keepKey, open, watchedContext } from "../pages/visit.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
 import { startTestProxy, type TestProxy } from "./fixture.ts";
@@ -23,7 +23,7 @@ afterAll(async () => {
 test("without a key: when, how many and why, but no contract and no level", async () => {
   const { status, text } = await proxy.get("/corrections");
   expect(status).toBe(200);
-  expect(text).toMatch(/<tr id="publication-3">.*<td class="n">2<\/td>/s);
+  expect(text).toMatch(/<tr id="publication-3">.*<td class="n"[^>]*>2<\/td>/s);
   expect(text).toContain(REASON);
   for (const id of idsOf("corrected")) expect(text).not.toContain(id);
   expect((await proxy.get("/status")).text).toContain(
@@ -56,6 +56,8 @@ inChromium("with a key each level is the API's, for one call", async () => {
         .map(({ old_usd, new_usd }: { old_usd: number; new_usd: number }) => [old_usd, new_usd]),
     );
     expect(rows.map((cells) => cells[5])).toEqual([REASON, REASON]);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await expectInSight(page, "#table tbody :is(th, td, a)", 390);
     const [first] = json.corrections.toReversed();
     expect(await page.locator("#table a").first().getAttribute("href")).toBe(
       `contracts/${first.contract_id}`,

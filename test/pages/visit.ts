@@ -1,5 +1,6 @@
 /** Every page in a browser, with or without a key: opened, settled, and watched for complaints. */
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import { expect } from "vitest";
 import * as routes from "../../src/api/uncounted-routes.ts";
 import { idsOf } from "./page-market.ts";
 
@@ -18,7 +19,6 @@ const [FREE_CORRECTED] = idsOf("corrected") as [string];
 export const PAGES: readonly string[] = [
   ...FIXED_PAGES,
   routes.PAGES.corrections.path,
-  routes.PAGES.compare.path,
   ...[FREE_CORRECTED, KEYED_BROKEN, ...idsOf("delisted")].map(contractPage),
 ];
 
@@ -69,6 +69,18 @@ export const settled = (page: Page): Promise<unknown> =>
   page.evaluate(
     `Promise.all([...document.querySelectorAll("script[type=module]")].map(({ src }) => import(src)))`,
   );
+
+/** Elements that are shown stand within the width of the page, without scrolling. */
+export async function expectInSight(page: Page, selector: string, widthPx: number): Promise<void> {
+  const boxes = await page.locator(selector).evaluateAll((all) =>
+    all.flatMap((each) => {
+      const { left, right, width } = each.getBoundingClientRect();
+      return width === 0 ? [] : [{ left, right, text: each.textContent }];
+    }),
+  );
+  expect(boxes.length).toBeGreaterThan(0);
+  expect(boxes.filter(({ left, right }) => left < 0 || right > widthPx)).toEqual([]);
+}
 
 /** Types the key into the field and waits until the page shows what the tier sees, or why not. */
 export async function giveKey(page: Page, key: string): Promise<void> {

@@ -15,15 +15,25 @@ const SHOWN = 100;
 const SHOWN_DAYS = 90;
 
 const COLUMNS: readonly TableColumn<Publication>[] = [
-  { label: "Published", html: ({ at }) => instantHtml(at) },
-  { label: "Session", html: ({ session }) => instantHtml(sessionUtc(session)) },
+  { label: "Published", head: "Published", html: ({ at }) => instantHtml(at) },
+  { label: "Session", head: "Session", html: ({ session }) => instantHtml(sessionUtc(session)) },
   {
     label: "Levels corrected",
+    head: "Levels corrected",
     name: "n",
     html: ({ corrections }) => grouped(String(corrections), 0),
   },
-  { label: "Reason of the revision", name: "long", html: ({ reason }) => foreign(reason ?? "") },
-  { label: "Snapshot", html: (entry) => `<code>${escaped(snapshotText(entry))}</code>` },
+  {
+    label: "Reason of the revision",
+    head: "Reason",
+    name: "long",
+    html: ({ reason }) => foreign(reason ?? ""),
+  },
+  {
+    label: "Snapshot",
+    head: "Snapshot",
+    html: (entry) => `<code>${escaped(snapshotText(entry))}</code>`,
+  },
 ];
 
 /** The place of a publication on the page. */
@@ -47,7 +57,7 @@ export function correctionsPage(publications: readonly Publication[]): PageSourc
           : scrolling(
               "Table of publications",
               tableHtml(
-                ' class="corrections"',
+                ' class="corrections stacked"',
                 COLUMNS,
                 newest,
                 ({ number }) => ` id="publication-${number}"`,
