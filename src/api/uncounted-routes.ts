@@ -185,6 +185,7 @@ export const PAGES = {
   },
   compare: {
     path: "/compare",
+    link: "Compare",
     description: "Up to four contracts or indices in one chart, rebased to 100 or in US dollars.",
     hasFigures: true,
   },

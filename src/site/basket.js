@@ -9,7 +9,7 @@ import { equipCode } from "./copy.js";
 import { changeOf, rounded } from "./decimal.js";
 import { closesById } from "./history.js";
 import { withKey } from "./key.js";
-import { makePicker } from "./picker.js";
+import { choicesWith, makePicker } from "./picker.js";
 import { basketQuery, basketUrl, readBasket } from "./requests.js";
 import { copyLink } from "./save.js";
 import { makeSortable } from "./table.js";
@@ -34,8 +34,6 @@ const result = byId("result");
  */
 const CARRY = JSON.parse(byId("tool").dataset["carry"] ?? "");
 const ORIGIN = ROOT.href.replace(/\/$/, "");
-/** How many choices the picker shows. */
-const MAX_FOUND = 50;
 const CALLS = "Pricing uses 1 call, 2 with quantities.";
 
 /** @type {ReadonlyMap<string, BoardRow>} */
@@ -98,15 +96,11 @@ function changed(isOther = false) {
  * @param {string} wanted
  */
 function found(wanted) {
-  const words = wanted.toLowerCase().split(/\s+/);
-  const rows = [...board.values()].filter((row) => {
+  const choices = [...board.values()].flatMap((row) => {
     const { id, name, ticker, segment, unit } = row;
-    const text = [id, name, ticker, segment, unit].join(" ").toLowerCase();
-    return !basket.parts.has(id) && words.every((word) => text.includes(word));
+    return basket.parts.has(id) ? [] : [{ row, text: [id, name, ticker, segment, unit].join(" ") }];
   });
-  const isCut = rows.length > MAX_FOUND;
-  findCount.textContent = `${counted(rows.length, "contract")} found${isCut ? `, ${MAX_FOUND} shown` : ""}`;
-  return rows.slice(0, MAX_FOUND).map((row) => ({
+  return choicesWith(wanted, choices, "contract", findCount).map(({ row }) => ({
     id: row.id,
     html: `${foreign(row.name)} <small>${levelHtml(row)}</small>`,
   }));

@@ -13,6 +13,7 @@ import { closesById, rangesWithin, startOf } from "./history.js";
 import { scrolling, tableHtml } from "./html.js";
 import { withKey } from "./key.js";
 import { comparablePoints } from "./layout.js";
+import { choicesWith, makePicker } from "./picker.js";
 import { keep } from "./save.js";
 import { changeHtml, counted, escaped, foreign } from "./text.js";
 
@@ -21,13 +22,16 @@ import { changeHtml, counted, escaped, foreign } from "./text.js";
 /** @typedef {import("./comparison.js").Scale} Scale */
 
 /**
- * What can be compared. The key is `ids a` or `indices a`: a contract and an index may have the same id.
+ * What can be compared. The key is `ids a` or `indices a`: a contract and an index may have the same id. `more` stands
+ * below the name in a list; `text` is what a word may be of.
  *
- * @typedef {Omit<Line, "points"> & { kind: "ids" | "indices", segment: string | null }} Known
+ * @typedef {Omit<Line, "points"> & { kind: "ids" | "indices", more: string, text: string }} Known
  */
 
 const byId = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
-const add = /** @type {HTMLSelectElement} */ (byId("add"));
+const add = /** @type {HTMLInputElement} */ (byId("add"));
+const count = byId("add-count");
+const held = byId("held");
 const box = byId("comparison");
 const trouble = byId("trouble");
 
@@ -117,7 +121,9 @@ async function show() {
   const round = rounds;
   shownHash = location.hash;
   const { lines, leftOut } = chosen();
-  offer(lines);
+  count.textContent = "";
+  add.disabled = lines.length === comparison.MOST_LINES;
+  add.placeholder = add.disabled ? "Remove a line to add another" : "Name, ticker or segment";
   const problem = await load(lines);
   if (round !== rounds) return;
   endProblem(trouble);
@@ -130,21 +136,14 @@ async function show() {
   );
 }
 
-/** Offers the lines that are not compared yet. @param {readonly Known[]} lines */
-function offer(lines) {
-  const names = new Set(lines.map(nameIn));
-  const groups = Map.groupBy(catalog.values(), ({ segment }) => segment ?? "Indices");
-  add.replaceChildren(
-    new Option("Choose a contract or an index", ""),
-    ...[...groups].map(([label, all]) => {
-      const group = document.createElement("optgroup");
-      group.label = label;
-      const others = all.filter((line) => !names.has(nameIn(line)));
-      group.append(...others.map((line) => new Option(line.name, nameIn(line))));
-      return group;
-    }),
-  );
-  add.disabled = lines.length === comparison.MOST_LINES;
+/** What is not compared yet and holds each word. @param {string} wanted */
+function found(wanted) {
+  const names = new Set(chosen().lines.map(nameIn));
+  const others = [...catalog.values()].filter((line) => !names.has(nameIn(line)));
+  return choicesWith(wanted, others, "line", count).map((line) => ({
+    id: nameIn(line),
+    html: `${foreign(line.name)} <small>${foreign(line.more)}</small>`,
+  }));
 }
 
 /**
@@ -280,21 +279,26 @@ function linesTable(lines, drawn, scale) {
   return scrolling(
     "Lines of the chart",
     tableHtml(
-      "",
+      ' class="stacked"',
       [
         {
           label: "Line",
           html: ({ line: { kind, id, name }, place }) =>
             `<svg width="24" height="12" aria-hidden="true">${comparison.sampleOf(place)}</svg> ` +
-            `<a href="${kind === "ids" ? `contracts/${encodeURIComponent(id)}` : `indices#${encodeURIComponent(id)}`}">${foreign(name)}</a>`,
+            linkOf({ kind, id, name }),
         },
         { label: "Unit", name: "unit", html: ({ line: { unit } }) => foreign(unitOf(unit, scale)) },
-        { label: "First", name: "n", html: ({ points }) => figure(points[0]) },
-        { label: "Last", name: "n", html: ({ points }) => figure(points.at(-1)) },
-        { label: "Change, %", name: "n", html: ({ points }) => changeHtml(changeOfLine(points)) },
+        { label: "First", head: "First", name: "n", html: ({ points }) => figure(points[0]) },
+        { label: "Last", head: "Last", name: "n", html: ({ points }) => figure(points.at(-1)) },
         {
-          label: "",
+          label: "Change, %",
+          head: "Change, %",
           name: "n",
+          html: ({ points }) => (points.length === 0 ? "" : changeHtml(changeOfLine(points))),
+        },
+        {
+          label: '<span class="unseen">Remove</span>',
+          name: "n remove",
           html: ({ line, place }) =>
             `<button type="button" data-remove="${place}" aria-label="Remove ${escaped(line.name)}">Remove</button>`,
         },
@@ -316,21 +320,23 @@ byId("lines").addEventListener("click", ({ target }) => {
   choose(chosen().lines.filter((_, at) => at !== Number(remove)));
   add.focus();
 });
-add.addEventListener("change", () => {
-  const line = catalog.get(add.value);
+makePicker(add, byId("found"), found, (name) => {
+  const line = catalog.get(name);
   if (line !== undefined) choose([...chosen().lines, line]);
 });
-byId("pick").addEventListener("submit", (event) => event.preventDefault());
 addEventListener("popstate", () => {
   const isOther = location.hash !== "" && !/^#(?:ids|indices)=/.test(location.hash);
   // Another fragment is a place on the page, such as the one that the skip link names.
   if (isOther) history.replaceState(null, "", shownHash || location.pathname);
-  else if (catalog.size > 0) void show();
+  else if (byId("tool").hidden) void tellNames();
+  else void show();
 });
 
 // No key stays in an address.
 if (location.hash.includes("cbk_")) history.replaceState(null, "", location.pathname);
 await withKey(begin);
+if (byId("tool").hidden) await tellNames();
+
 /**
  * Asks for the names, and shows what the address compares.
  *
@@ -340,29 +346,62 @@ await withKey(begin);
 async function begin(known) {
   caller = known;
   histories.clear();
+  const problem = await loadNames(known.offer.index);
+  if (problem !== null) return problem;
+  held.textContent = "";
+  await show();
+  return null;
+}
+
+/** Says what a link compares, to a reader who cannot see it. */
+async function tellNames() {
+  held.textContent = "";
+  if (location.hash === "" || (await loadNames(true)) !== null) return;
+  const { lines, leftOut } = chosen();
+  // A key may have been given meanwhile.
+  if (lines.length === 0 || !byId("tool").hidden) return;
+  const links = lines.map(linkOf);
+  if (leftOut > 0) links.push(counted(leftOut, "more name"));
+  held.innerHTML = `This link compares ${links.join(", ")}.`;
+}
+
+/** The way to the page of a contract or an index. @param {Pick<Known, "kind" | "id" | "name">} line */
+function linkOf({ kind, id, name }) {
+  const page = { ids: "contracts/", indices: "indices#" }[kind];
+  return `<a href="${page}${encodeURIComponent(id)}">${foreign(name)}</a>`;
+}
+
+/**
+ * Asks for the names, which are public and cost no call.
+ *
+ * @param {boolean} hasIndices
+ * @returns {Promise<import("./api.js").Problem | null>}
+ */
+async function loadNames(hasIndices) {
   const { body, problem } = await askJson("contracts");
   if (problem !== null) return problem;
   const composite = [{ id: "composite", name: "Composite" }];
   /** @type {Known[]} */
-  const indices = [
-    ...(caller.offer.index ? composite : []),
-    ...(caller.offer.index ? body.segments : []),
-  ].map(({ id, name }) => ({
-    kind: "indices",
-    id,
-    name: `${name} index`,
-    unit: null,
-    capacityGb: null,
-    segment: null,
-  }));
+  const indices = [...(hasIndices ? composite : []), ...(hasIndices ? body.segments : [])].map(
+    ({ id, name }) => ({
+      kind: "indices",
+      id,
+      name: `${name} index`,
+      unit: null,
+      capacityGb: null,
+      more: "index",
+      text: `${id} ${name} index`,
+    }),
+  );
   /** @type {Known[]} */
   const contracts = body.contracts.map(
-    (/** @type {any} */ { id, name, unit, capacity_gb, segment, formerly }) => {
+    (/** @type {any} */ { id, name, ticker, unit, capacity_gb, segment, formerly }) => {
       for (const former of formerly) presentIds.set(former, id);
-      return { kind: "ids", id, name, unit, capacityGb: capacity_gb, segment };
+      const more = [ticker, segment, unit].join(" · ");
+      const text = [id, name, more, ...formerly].join(" ");
+      return { kind: "ids", id, name, unit, capacityGb: capacity_gb, more, text };
     },
   );
   catalog = new Map([...indices, ...contracts].map((line) => [nameIn(line), line]));
-  await show();
   return null;
 }

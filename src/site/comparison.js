@@ -313,7 +313,7 @@ export const linesReader = (drawn) => (at) => {
   return {
     words: `${dateWords(date)}: ${words.join(", ")}`,
     html: `<time datetime="${date}">${dateWords(date)}</time>${rows.join("")}`,
-    heights: read.map(({ point }) => point.y),
+    dots: read.map(({ place, point }) => ({ y: point.y, name: `end-${place}` })),
   };
 };
 

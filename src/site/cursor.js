@@ -45,11 +45,11 @@ export function addCursor(box, drawn, read) {
   function show() {
     const at = slider.valueAsNumber;
     const x = points[at]?.x ?? 0;
-    const { words, html, heights } = read(at);
+    const { words, html, dots } = read(at);
     slider.ariaValueText = words;
     mark.innerHTML =
       `<svg height="${heightPx}"><line x1="${x}%" x2="${x}%" y1="${topPx}" y2="${bottomPx}"/>` +
-      `${heights.map((y) => `<circle cx="${x}%" cy="${y}" r="4"/>`).join("")}</svg>` +
+      `${dots.map(({ y, name }) => `<circle class="${name}" cx="${x}%" cy="${y}" r="4"/>`).join("")}</svg>` +
       `<div class="tip" aria-hidden="true">${html}</div>`;
     const tip = /** @type {HTMLElement} */ (mark.lastElementChild);
     // Below the words of breaks; on the side with more room, but never beyond the chart.
@@ -91,7 +91,7 @@ export const closeReader = (drawn) => (at) => {
   return {
     words: `${dateWords(point.date)}: ${closeText(point, drawn.decimals)} ${drawn.unit}`,
     html: tipHtml(point, drawn.points[at - 1], drawn),
-    heights: [point.y],
+    dots: [{ y: point.y, name: "" }],
   };
 };
 

@@ -39,9 +39,9 @@ import { grouped, roundedText } from "./text.js";
  *
  * @typedef {Layout["points"][number]} Place
  *
- * What a cursor reads at a point: in words, as HTML beside the line, and how high the marks on it are.
+ * What a cursor reads at a point: in words, as HTML beside the line, and the dots on it: height, and class or nothing.
  *
- * @typedef {{ words: string, html: string, heights: readonly number[] }} Reading
+ * @typedef {{ words: string, html: string, dots: readonly { y: number, name: string }[] }} Reading
  */
 
 const HEIGHT_PX = 300;

@@ -1,4 +1,27 @@
 /** A search field with a list of its results, which the keyboard works (the combobox pattern of ARIA). */
+import { counted } from "./text.js";
+
+/** How many choices a list shows. */
+const MOST = 50;
+
+/**
+ * The choices whose text holds every word; `count` says how many there are.
+ *
+ * @template {{ text: string }} Choice
+ * @param {string} wanted
+ * @param {readonly Choice[]} choices
+ * @param {string} noun of one
+ * @param {HTMLElement} count
+ */
+export function choicesWith(wanted, choices, noun, count) {
+  const words = wanted.toLowerCase().split(/\s+/);
+  const found = choices.filter(({ text }) =>
+    words.every((word) => text.toLowerCase().includes(word)),
+  );
+  const shown = found.length > MOST ? `, ${MOST} shown` : "";
+  count.textContent = `${counted(found.length, noun)} found${shown}`;
+  return found.slice(0, MOST);
+}
 
 /**
  * Arrow keys go through the list, Enter and a click choose, Escape closes. The field is emptied after

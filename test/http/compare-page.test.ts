@@ -4,7 +4,14 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { changeBetween, rounded } from "../../src/site/decimal.js";
 import { formerId, idsOf, marketClock, publishMarket } from "../pages/page-market.ts";
-import { keepKey, open, watchedContext, type Watch } from "../pages/visit.ts";
+import {
+  expectInSight,
+  giveKey,
+  keepKey,
+  open,
+  watchedContext,
+  type Watch,
+} from "../pages/visit.ts";
 import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
 import { startTestProxy, type TestProxy } from "./fixture.ts";
 
@@ -82,6 +89,24 @@ test("without a key the page says what includes it, and names nothing of the mar
   expect(page).toContain("Five years of daily closes with Pro (<b>19 USD</b> a month)");
 });
 
+inChromium("without a key a link tells the names of its lines, and costs nothing", () =>
+  visit(`#ids=${A},none&indices=nand-flash`, null, async (page, { requests }) => {
+    expect(await page.innerText("#held")).toBe(
+      "This link compares Withheld plain part no. 20, as it is traded, NAND flash index, 1 more name.",
+    );
+    expect(
+      await page.locator("#held a").evaluateAll((all) => all.map((a) => a.getAttribute("href"))),
+    ).toEqual([`contracts/${A}`, "indices#nand-flash"]);
+    const asked = requests.filter(({ url }) => url.includes("/api/"));
+    expect(asked.map(({ url }) => url)).toEqual([`${proxy.url}${API}/contracts`]);
+    await page.evaluate(`location.hash = "#ids=${B}"`);
+    await page.getByText("This link compares Withheld plain part no. 21").waitFor();
+    await giveKey(page, proxy.starter);
+    await page.locator(".chart path.line").waitFor();
+    expect(await page.innerText("#held")).toBe("");
+  }),
+);
+
 describe.each(["starter", "pro"] as const)("with a key of %s", (tier) => {
   inChromium(
     "two calls at most; lines begin at 100 and have the change of their closes",
@@ -153,18 +178,26 @@ describe("with a key of pro", () => {
       const before = await used(proxy.pro);
       const charted = (count: number) =>
         expect.poll(() => page.locator(".chart path.line").count()).toBe(count);
-      for (const [at, line] of [
-        `ids ${A}`,
-        `ids ${B}`,
-        "indices composite",
-        "indices nand-flash",
-      ].entries()) {
-        await page.getByLabel("Add").selectOption(line);
+      const add = page.getByLabel("Add a contract or an index");
+      for (const [at, wanted] of [A, B, "composite ind", "nand index"].entries()) {
+        await add.fill(wanted);
+        expect(await page.innerText("#add-count")).toBe("1 line found");
+        await add.press("Enter");
         await charted(at + 1);
       }
       expect(await used(proxy.pro)).toBe(before + 4);
       expect(new URL(page.url()).hash).toBe(`#ids=${A},${B}&indices=composite,nand-flash`);
-      expect(await page.getByLabel("Add").isDisabled()).toBe(true);
+      expect(await add.isDisabled()).toBe(true);
+      await page.locator(".cursor").hover();
+      const colours = (selector: string, property: string): Promise<unknown> =>
+        page.evaluate(
+          `[...document.querySelectorAll("${selector}")].map((each) => getComputedStyle(each).${property})`,
+        );
+      const lines = await colours(".chart path.line", "stroke");
+      expect(new Set(lines as string[]).size).toBe(4);
+      expect(await colours(".cursor circle", "fill")).toEqual(lines);
+      const ends = await colours(".chart circle", "fill");
+      expect((ends as string[]).toSorted()).toEqual((lines as string[]).toSorted());
       await page.getByRole("button", { name: /^Remove .*no. 20/ }).click();
       await charted(3);
       await page.goBack();
@@ -174,6 +207,14 @@ describe("with a key of pro", () => {
       await page.keyboard.press("Enter");
       await expect.poll(() => new URL(page.url()).hash).toContain(`#ids=${A},`);
       await charted(4);
+    }),
+  );
+
+  inChromium("on a telephone all figures are in sight, with the button that removes them", () =>
+    visit(`?scale=usd#ids=${A},${B}`, proxy.pro, async (page) => {
+      await page.setViewportSize({ width: 390, height: 844 });
+      await page.locator(".charted").waitFor();
+      await expectInSight(page, "#lines tbody :is(th, td, button)", 390);
     }),
   );
 
@@ -223,7 +264,8 @@ describe("with a key of pro", () => {
         await keepKey(page, proxy.pro);
         await open(page, `${proxy.url}/compare#ids=${A}`);
         await page.route("**/history.csv**", (route) => route.abort());
-        await page.getByLabel("Add").selectOption(`ids ${B}`);
+        await page.getByLabel("Add a contract or an index").fill(B);
+        await page.getByLabel("Add a contract or an index").press("Enter");
         await page.locator("#trouble button").waitFor();
         expect(await page.innerText("#trouble")).toBe("Could not reach the service. Retry");
         expect(await page.locator(".chart path.line").count()).toBe(1);

@@ -130,7 +130,7 @@ test("the cursor reads all lines at a day, of each the last close until then", (
   expect(read(0).words).toBe("1 October 2026: A module 80.00");
   expect(read(5).words).toBe(`6 October 2026: A module 90.00, ${HOSTILE} 5.50`);
   expect(read(5).html).toContain("<small>4 Oct 2026</small>");
-  expect(read(5).heights).toHaveLength(2);
+  expect(read(5).dots.map(({ name }) => name)).toEqual(["end-0", "end-1"]);
 });
 
 test("the drawn lines can be saved as CSV, a row for each day", () => {

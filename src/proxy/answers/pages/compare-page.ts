@@ -15,5 +15,5 @@ export const comparePage = (terms: PlanTerms): PageSource =>
       offer: historyOffer(terms, rootOf(PAGES.compare.path)),
     }),
     script: "compare.js",
-    styles: ["assets/chart.css", "assets/skeleton.css", "assets/compare.css"],
+    styles: ["assets/chart.css", "assets/skeleton.css", "assets/picker.css", "assets/compare.css"],
   });

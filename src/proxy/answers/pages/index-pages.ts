@@ -80,7 +80,13 @@ export const basketPage = (
       request: siteFile("documents/basket-request.html"),
     }),
     script: "basket.js",
-    styles: ["assets/chart.css", "assets/skeleton.css", "assets/indices.css", "assets/basket.css"],
+    styles: [
+      "assets/chart.css",
+      "assets/skeleton.css",
+      "assets/indices.css",
+      "assets/picker.css",
+      "assets/basket.css",
+    ],
   });
 
 /** How many days a level is in force: of most contracts, and of others by id. */
