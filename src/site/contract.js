@@ -83,6 +83,10 @@ function tellPublication(publication) {
     place.textContent = asOf() === "" ? url : exact;
   }
   for (const place of document.querySelectorAll("[data-proof]")) place.textContent = exact;
+  for (const place of document.querySelectorAll("[data-option]")) {
+    place.textContent = '--key "$KEY" ';
+  }
+  byId("proof").hidden = false;
 }
 
 /**

@@ -116,6 +116,8 @@ describe("without a key", () => {
       const { name, session_utc, attribution } = await answer(id, "free");
       for (const part of [name, session_utc, attribution, id]) expect(text).toContain(part);
       expect(text).toContain("Late: 1 session overdue.");
+      const command = `chipboard check <span data-option></span>\\\n  '<span data-proof>${proxy.url}${API}/prices/${id}</span>'`;
+      expect(text).toContain(command);
     }
   });
 
@@ -138,6 +140,7 @@ describe("without a key", () => {
       const own = text.slice(text.indexOf("<h1>"), text.indexOf('<div id="others"'));
       expect(own).not.toContain("data-field");
       expect(own).not.toContain(String(spot_usd));
+      expect(text).toContain('<details id="proof" hidden>');
       expect(own).not.toMatch(/\d{4}-\d\d-\d\d|table|<time/);
     }
   });
@@ -523,7 +526,7 @@ inChromium("the last 30 closes and the others in the segment are the API's", () 
     }
     const basket = page.getByRole("link", { name: "Add to basket" });
     expect(await basket.getAttribute("href")).toBe("../basket#ids=keyed-corrected&quantities=1");
-    const code = await page.locator("#request code").allTextContents();
+    const code = await page.locator("#request .code code").allTextContents();
     for (const program of code.slice(1)) {
       expect(program).toContain(`${proxy.url}/api/public/v1/prices/keyed-corrected`);
     }
@@ -657,13 +660,18 @@ inChromium.each(["starter", "pro"] as const)(
       );
       expect(new URL(page.url()).searchParams.get("as_of")).toBe(day);
       expect(await fieldsOf(page)).toEqual(expected(then));
+      const published = await proxy.get(`${API}/${path}?publication=${publication}`, { key });
+      expect(published.json).toEqual(then);
       expect((await readAll(page)).at(-1)).toEqual([
         then.history.at(-1).date,
         then.history.at(-1).close_usd,
       ]);
       await page.locator("#proof summary").click();
-      expect(await page.locator("#proof code").innerText()).toContain(
-        `'${proxy.url}${API}/${path}?publication=${publication}'`,
+      expect(await page.locator("#proof pre").innerText()).toBe(
+        `chipboard check --key "$KEY" \\\n  '${proxy.url}${API}/${path}?publication=${publication}'`,
+      );
+      expect(await page.innerText("#proof")).toContain(
+        "Ask the publisher for the program chipboard",
       );
       await page.getByRole("button", { name: "Show the newest" }).click();
       await expect.poll(() => page.textContent("#as-known")).toBe("");

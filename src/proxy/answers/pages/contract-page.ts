@@ -15,7 +15,7 @@ import { escaped, foreign } from "../../../site/text.js";
 import { DATA_ROUTES } from "../../../api/routes.ts";
 import { historyText } from "../../../api/tier-words.ts";
 import { PAGES } from "../../../api/uncounted-routes.ts";
-import { PLACE_WORDS, type PlanTerms } from "../plan-terms.ts";
+import { PLACE_WORDS, placeHtml, type PlanTerms } from "../plan-terms.ts";
 import { framed, rootOf, type PageSource } from "./page-frame.ts";
 import { fullestHistory, priceHtml, wayHtml } from "./plans-page.ts";
 
@@ -32,6 +32,7 @@ export interface Surroundings {
 
 type Named = Pick<Contract, "id" | "name" | "ticker" | "segment">;
 
+const ASK = "Ask the publisher";
 const ROOT = rootOf(PAGES.contract.path);
 
 /** With a contract's record. */
@@ -101,6 +102,7 @@ function page(
   parts: { readonly level: string; readonly details: string },
 ): PageSource {
   const { terms, origin } = around;
+  const isLocked = parts.details === "";
   const url = origin + DATA_ROUTES.contract.path.replace("{id}", id);
   return framed({
     path: PAGES.contract.path.replace("{id}", id),
@@ -115,9 +117,12 @@ function page(
       programs: filled(siteFile("request-json.html"), { url: escaped(url) }),
       others: othersHtml(segmentRows(segment, around), id, segment),
       offer: historyOffer(terms, ROOT),
+      // Without a key nothing of a locked page can be proved.
+      proof: isLocked ? "hidden" : "",
+      publisher: placeHtml(terms.contact, ASK) ?? ASK,
       ...parts,
     }),
-    isIndexed: parts.details !== "",
+    isIndexed: !isLocked,
     script: "contract.js",
     styles: ["assets/chart.css", "assets/skeleton.css", "assets/contract.css"],
   });
