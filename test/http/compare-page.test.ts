@@ -18,6 +18,8 @@ import { startTestProxy, type TestProxy } from "./fixture.ts";
 const API = "/api/public/v1";
 const A = "keyed-plain-20";
 const B = "keyed-plain-21";
+/** Of the same capacity as A; B has none. */
+const C = "keyed-plain-25";
 
 let proxy: TestProxy;
 let browser: Browser | undefined;
@@ -65,6 +67,9 @@ async function closesOf(path: string, key: string): Promise<readonly Close[]> {
     close: Number(close ?? close_usd),
   }));
 }
+
+/** `2026-06-01`, from `1 June 2026`. */
+const isoOf = (words: string): string => new Date(`${words} UTC`).toISOString().slice(0, 10);
 
 /** The rows of the table: name, first, last and change. */
 const rowsOf = (page: Page): Promise<(string | null)[][]> =>
@@ -164,6 +169,62 @@ describe("with a key of pro", () => {
       expect(new URL(page.url()).search).toBe("?scale=usd");
     }),
   );
+
+  const placesOf = (usd: number): string => {
+    const exact = rounded(usd.toFixed(9), usd < 100 ? 3 : 2) ?? "";
+    const shown = exact.replace(/(\.\d\d)0$/, "$1");
+    return shown.replace(/\B(?=(?:\d{3})+\.)/, ",");
+  };
+
+  inChromium("on each scale the cursor reads the API's figures of every day", async () => {
+    const paths = [`prices/${A}`, `prices/${C}`, "indices/composite"];
+    const [first, second, index] = (await Promise.all(
+      paths.map((path) => closesOf(path, proxy.pro)),
+    )) as [readonly Close[], readonly Close[], readonly Close[]];
+    const capacityGb = (await proxy.get(`${API}/prices/${A}`, { key: proxy.pro })).json.capacity_gb;
+    const asOf = (closes: readonly Close[], date: string): number =>
+      closes.findLast((each) => each.date <= date)?.close ?? Number.NaN;
+    const scales = {
+      usd: {
+        lines: [first, second],
+        of: (closes: readonly Close[], date: string) => asOf(closes, date),
+      },
+      gb: {
+        lines: [first, second],
+        of: (closes: readonly Close[], date: string) =>
+          Number((asOf(closes, date) / capacityGb).toFixed(6)),
+      },
+      rebased: {
+        lines: [first, second, index],
+        of: (closes: readonly Close[], date: string, base: string) =>
+          (asOf(closes, date) / asOf(closes, base)) * 100,
+      },
+    };
+    for (const [scale, { lines, of }] of Object.entries(scales)) {
+      await visit(
+        `?scale=${scale}&range=90d#ids=${A},${C}&indices=composite`,
+        proxy.pro,
+        async (page) => {
+          await page.locator(".charted").waitFor();
+          const slider = page.getByRole("slider", { name: "Date on the chart" });
+          const read: string[] = [];
+          await slider.focus();
+          await slider.press("Home");
+          for (let at = Number(await slider.getAttribute("max")); at >= 0; at -= 1) {
+            read.push((await slider.getAttribute("aria-valuetext")) ?? "");
+            await slider.press("ArrowRight");
+          }
+          const texts = read.map((words) => words.split(": ") as [string, string]);
+          const days = texts.map(([words]) => isoOf(words));
+          const [base = ""] = days;
+          expect(days.length).toBeGreaterThan(85);
+          expect(texts.map(([, figures]) => figures.match(/\d[\d,]*\.\d+(?=,|$)/g))).toEqual(
+            days.map((day) => lines.map((closes) => placesOf(of(closes, day, base)))),
+          );
+        },
+      );
+    }
+  });
 
   inChromium("a scale that no line has leaves the way to another one", () =>
     visit("?scale=usd#indices=composite", proxy.pro, async (page) => {
