@@ -382,6 +382,59 @@ describe("sorting", () => {
   });
 });
 
+inChromium(
+  "of 1,200 contracts a keystroke makes no row, and shows at most 60 in a turn",
+  async () => {
+    const { context, watch } = await watchedContext(browser as Browser);
+    try {
+      const page = await context.newPage();
+      const all = await board("pro");
+      const [row] = recordsOf(all) as [BoardRow];
+      const many = Array.from({ length: 1_200 }, (_, at) => ({
+        ...row,
+        id: `part-${at}`,
+        name: `Part ${at} of many`,
+      }));
+      await page.route("**/v1/prices", (route) =>
+        route.fulfill({ json: { ...all, memory: many, semiconductor: [] } }),
+      );
+      await keepKey(page, proxy.pro);
+      await open(page, proxy.url);
+      const rows = page.locator("#board tbody tr");
+      expect(await rows.count()).toBe(1_200);
+      // What is out of sight is not drawn.
+      const drawn = (at: number): Promise<unknown> =>
+        rows
+          .nth(at)
+          .evaluate((each) =>
+            each.firstElementChild?.checkVisibility({ contentVisibilityAuto: true }),
+          );
+      expect([await drawn(0), await drawn(1_199)]).toEqual([true, false]);
+      await page.evaluate(`
+      globalThis.made = 0;
+      globalThis.turns = [];
+      new MutationObserver((records) => {
+        made += records.filter(({ type }) => type === "childList").length;
+        turns.push(records.filter(({ attributeName, target }) => attributeName && !target.hidden).length);
+      }).observe(document.querySelector("#board tbody"),
+        { subtree: true, childList: true, attributeFilter: ["hidden"] });
+    `);
+      await page.getByLabel("Find").pressSequentially("part 77");
+      await expect.poll(() => rows.filter({ visible: true }).count()).toBe(21);
+      await page.evaluate("turns.length = 0");
+      await page.getByLabel("Find").fill("");
+      await expect.poll(() => rows.filter({ visible: true }).count()).toBe(1_200);
+      const turns = await page.evaluate<number[]>("turns");
+      expect(Math.max(...turns)).toBeLessThanOrEqual(60);
+      expect(turns.reduce((sum, count) => sum + count, 0)).toBe(1_179);
+      expect(await page.evaluate("made")).toBe(0);
+      expect(watch.complaints).toEqual([]);
+    } finally {
+      await context.close();
+    }
+  },
+);
+
 inChromium("four contracts at most are ticked, and a link compares them", () =>
   visit("pro", async (page) => {
     const records = recordsOf(await board("pro"));
