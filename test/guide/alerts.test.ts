@@ -287,6 +287,11 @@ withPython("by a webhook or a command, again until it takes the event", async ()
   await new Promise<void>((resolve) => hook.listen(0, "127.0.0.1", resolve));
   const address = `http://127.0.0.1:${(hook.address() as AddressInfo).port}/secret`;
   try {
+    for (const none of ["hooks.example/secret", "file:///tmp/secret"]) {
+      const early = await watch(["--webhook", none]);
+      expect(early).toMatchObject({ code: 2, stderr: expect.stringContaining("--webhook: exp") });
+      expect(early.stderr).not.toContain("secret");
+    }
     const refused = await watch(["--webhook", address]);
     expect(refused).toMatchObject({
       code: 1,

@@ -68,6 +68,7 @@ API = "/api/public/v1"
 HISTORY = "/history.csv"
 FREE = ("/publications", "/contracts", "/usage")
 SESSION = timedelta(hours=12)
+QUOTA_SECONDS_MAX = 31 * 86_400  # from one 1st of a month to the next
 REDIRECTS_MAX, IDS_MAX, LAST_MAX, COLUMNS_MAX = 3, 100, 2_000, 100
 KEPT_MAX, KEPT_BYTES_MAX, PROBLEM_BYTES_MAX, PIECE_BYTES = 32, 1 << 20, 1 << 16, 1 << 16
 DECIMALS, PAUSE_SECONDS, PAUSE_SECONDS_MAX = 9, 0.5, 8.0
@@ -402,9 +403,10 @@ class Client:
         """
         if known_at is None:
             return _typed(self._parts("/levels.csv", ids, segment, start, end, last), "contract_id", "session_utc")
-        if not isinstance(known_at, SupportsIndex):
-            raise ValueError(f"known_at: expected the number of an entry, got {known_at!r}")
-        known_at = operator.index(known_at)
+        try:
+            known_at = operator.index(known_at)
+        except TypeError as error:
+            raise ValueError(f"known_at: expected the number of an entry, got {known_at!r}") from error
         ended = self.superseded(ids, segment, start, end)
         publication = ended.about["publication"]
         stands = self.as_of(publication).levels(ids, segment, start, end)
@@ -581,7 +583,9 @@ class _Copy:
     def follow(self, client: Client, transport: _Transport) -> Synced:
         before, wait = transport.bytes_received, self.not_before - time.time()
         is_new = is_whole = False
-        if wait <= 0:
+        # A longer wait was noted by a clock that was wrong.
+        if not 0 < wait <= QUOTA_SECONDS_MAX:
+            wait = 0
             try:
                 self.db.execute("begin immediate")
                 with _reading():
@@ -1084,6 +1088,9 @@ def _rules(given: Mapping[str, Any] | Iterable[Mapping[str, Any]] | None) -> lis
         if isinstance(value, (dict, list)):
             several = cast("list[Any]", value if isinstance(value, list) else [value])
             for each in several:
+                named = cast("dict[str, Any]", each) if isinstance(each, dict) else {}
+                if any(kind in named for kind in KINDS):
+                    raise ValueError(f"{place}: expected none of {', '.join(KINDS)}, because {id} is the id already")
                 rules += _rule(dict(cast("dict[str, Any]", each), id=id) if isinstance(each, dict) else each, place)
         else:
             limit = _limit(value, place)
@@ -1464,15 +1471,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     watch.add_argument("rules", help='a JSON file: [{"id": "ID", "above": 5}, {"index": "dram", "change_pct": 10, "over": "7d"}]')
     watch.add_argument("--once", action="store_true", help="report new events and exit, for cron")
     watch.add_argument("--state", help="file of the reported events (default: alerts.json beside the rules)")
-    watch.add_argument("--url", default=os.environ.get("CHIPBOARD_URL", ORIGIN), help="the service; or CHIPBOARD_URL")
+    watch.add_argument("--url", default=os.environ.get("CHIPBOARD_URL") or ORIGIN, help="the service; or CHIPBOARD_URL")
     watch.add_argument("--every", type=float, default=600, metavar="SECONDS", help="how often to look; 600 unless named")
     watch.add_argument("--all", action="store_true", help="also tell each session and each correction")
     how = watch.add_mutually_exclusive_group()
     how.add_argument("--command", help="run this in a shell for each event: JSON on its input, EVENT_TEXT, EVENT_ID and EVENT"
                      " in its environment")
-    how.add_argument("--webhook", default=os.environ.get("CHIPBOARD_WEBHOOK"),
+    how.add_argument("--webhook", default=os.environ.get("CHIPBOARD_WEBHOOK") or None,
                      help="send each event to this address by POST; or CHIPBOARD_WEBHOOK")
     asked = parser.parse_args(argv)
+    webhook: str | None = None if asked.command else asked.webhook
     state = asked.state or os.path.join(os.path.dirname(asked.rules), "alerts.json")
     try:
         with open(asked.rules, encoding="utf-8") as file:
@@ -1485,11 +1493,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         given = cast("list[Any] | dict[str, Any]", rules)
         if not given and not asked.all:
             raise ValueError(f"{asked.rules} has no rule: nothing would ever be told")
+        if webhook is not None:
+            hook = urlsplit(webhook)
+            if hook.scheme not in ("http", "https") or not hook.hostname:
+                # Not the address, which may hold a secret.
+                raise ValueError("--webhook: expected an address such as https://hooks.example/id")
         client = Client(asked.url, os.environ.get("CHIPBOARD_KEY") or None)
         events: Iterator[dict[str, Any]] = client.watch(given, asked.every, state=state, once=asked.once)
         for event in events:
             if asked.all or event["event"] not in ("session", "correction"):
-                _tell_surely(event, asked.command, None if asked.command else asked.webhook, asked.once)
+                _tell_surely(event, asked.command, webhook, asked.once)
         return 0
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)

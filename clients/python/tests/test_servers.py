@@ -9,12 +9,14 @@ import hashlib
 import json
 import pickle
 import socket
+import sqlite3
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Tuple
 
 import pytest
@@ -156,6 +158,18 @@ def test_a_spent_quota_refuses_only_calls_that_cost_one() -> None:
             client.history()
         assert refused.value.code == "waiting"
         assert len(asked) == 3
+
+
+def test_a_wait_that_a_wrong_clock_noted_ends(tmp_path: Path) -> None:
+    problem = json.dumps({"code": "quota_exceeded", "detail": "All calls are used."}).encode()
+    with serving(in_turn((429, {"retry-after": "86400"}, problem))) as (url, asked):
+        for _ in range(2):
+            assert 86_000 < Client(url).sync(tmp_path / "copy").wait_seconds <= 86_400
+        assert len(asked) == 1
+        with closing(sqlite3.connect(tmp_path / "copy")) as db, db:
+            db.execute("update cursor set not_before = not_before + 400 * 86400")
+        assert 86_000 < Client(url).sync(tmp_path / "copy").wait_seconds <= 86_400
+        assert len(asked) == 2
 
 
 def test_a_refusal_has_all_members_of_the_problem_also_in_another_process() -> None:
