@@ -117,9 +117,8 @@ export const nearIndices = (text: string, catalog: readonly Contract[]): string[
 export const unknownContracts = (
   unknown: readonly string[],
   catalog: readonly Contract[],
-  where: string,
+  expected: string,
 ): Fault[] => {
-  const expected = `expected the id of a contract ${where}; /contracts lists all ids`;
   const faultOf = (id: string): Fault => fault("unknown_contract", "ids", id, expected);
   return withSuggestions(unknown, faultOf, contractNames(catalog));
 };

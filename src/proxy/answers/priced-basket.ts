@@ -132,17 +132,12 @@ export async function pricedBasket(
   };
 }
 
-const ON_BOARD = "on the board";
+const ON_BOARD = "expected the id of a contract on the board; /prices lists all of them";
 
 /** Of a contract that is not delisted, only that the basket cannot have it. */
 const withoutLevel = (off: Fault): Fault =>
   off.delisted_on === undefined
-    ? fault(
-        "unknown_contract",
-        off.parameter,
-        off.value,
-        `expected the id of a contract ${ON_BOARD}`,
-      )
+    ? fault("unknown_contract", off.parameter, off.value, ON_BOARD)
     : off;
 
 /** A weight is of a relative, which needs a base. */

@@ -39,6 +39,7 @@ import { DATA_ROUTES, type DataRoute } from "../../api/routes.ts";
 import { AFTER_MAX } from "../../api/uncounted-routes.ts";
 
 const MAX_LAST = 2_000;
+const IN_CATALOG = "expected the id of a contract of the catalog; /contracts lists all ids";
 /** Less is sent plain: coding would take longer than sending. */
 const CODED_FROM_BYTES = 64 * 1024;
 /** Callers repeat small ones. */
@@ -199,7 +200,7 @@ async function limitsOf(
   }
   const { found, unknown, faults } = lookUp("ids", items, contracts.find);
   const denial =
-    faultsDenial([...faults, ...unknownContracts(unknown, catalog, "of the catalog")]) ??
+    faultsDenial([...faults, ...unknownContracts(unknown, catalog, IN_CATALOG)]) ??
     contractsDenial(found, route, tier, snapshot);
   return denial ?? { ...limits, ids: new Set([...found.values()].map(({ id }) => id)) };
 }
