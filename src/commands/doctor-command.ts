@@ -3,6 +3,7 @@ import { Command, type Option } from "commander";
 import {
   clockFromEnvironment,
   configurationOf,
+  configuredFeed,
   isClockSet,
   otherVariables,
   type ConfiguredValue,
@@ -23,6 +24,8 @@ force and where its value comes from: option, variable, file or default. It also
 store or state are away. The exit code is the highest of the faults, as publish or serve would end; 3 is a limit of
 an alert. A note is no fault. A script that reads variables from a file says so in CHIPBOARD_ENV_FILE: the file, then the
 names of its variables, separated by blanks.
+
+If CHIPBOARD_QUOTES is an http(s) address, doctor compares the clock with the Date of its server, as publish does.
 
 It changes nothing. To see whether the store creates an object only if it is absent, it writes a small probe and
 removes it, as every publish does: about six requests to S3, two hidden files in a folder. It reads every file of the
@@ -56,6 +59,7 @@ async function doctor(options: DoctorOptions, command: Command): Promise<void> {
     const findings = await examine({
       store,
       state: options.state,
+      feed: configuredFeed(),
       readFiles: async () => {
         await readPlans(options);
         return verifyKeysFrom(options);

@@ -2,7 +2,7 @@
  * `doctor`: looks over a whole service without changing it. Each check asks the code that the commands
  * themselves run, so that doctor finds a fault exactly where publish or serve would meet it.
  */
-import { DAY_MS, HOUR_MS, instantText, type Clock } from "../lib/clock.ts";
+import { DAY_MS, HOUR_MS, instantText, type Clock, type ServerTime } from "../lib/clock.ts";
 import { ChipboardError, DamageError, EXIT, UnfitError, UnreachableError } from "../lib/errors.ts";
 import { counted, redactedUrl } from "../lib/text.ts";
 import {
@@ -34,6 +34,7 @@ import {
   unknown,
   type Finding,
 } from "./checks.ts";
+import { askTime } from "./feed-time.ts";
 import { checkPort } from "./ports.ts";
 import { checkSpace } from "./space.ts";
 
@@ -44,6 +45,8 @@ export interface Service {
   readonly store: ObjectStore;
   /** A folder, or redis://…. */
   readonly state: string;
+  /** What publish reads levels from; only an http(s) address is asked, and only for the time. */
+  readonly feed: string;
   /** Reads the files that options name, and returns the keys of --verify-key; null: none are named. */
   readonly readFiles: () => Promise<readonly VerifyKey[] | null>;
   /** Reads certificate and key; null: plain HTTP. */
@@ -72,9 +75,10 @@ export async function examine(service: Service): Promise<Finding[]> {
   const head = isAway ? end : await orFailure(() => findSnapshot(store, "head"));
   const tls = await orFailure(service.readTls);
   const isTls = tls !== null && !(tls instanceof ChipboardError);
+  const feedTime = await askTime(service.feed);
   const nowMs = clock.now();
   return [
-    checkClock(service, end, nowMs),
+    checkClock(service, end, feedTime, nowMs),
     checkStore(store, end),
     isAway ? unknown("condition", "the store is away") : await checkCondition(store, end),
     isAway ? unknown("head", "the store is away") : await checkHead(store, head, verifyKeys, seen),
@@ -94,10 +98,12 @@ export async function examine(service: Service): Promise<Finding[]> {
 function checkClock(
   { store, maxGapSessions, isClockSet, graceMs }: Service,
   end: LogEnd | ChipboardError,
+  feedTime: ServerTime | null,
   nowMs: number,
 ): Finding {
   const { newest, head } = end instanceof ChipboardError ? { newest: null, head: null } : end;
-  const refusals = timeFindings(store, newest, nowMs, { maxGapSessions });
+  const serverTimes = feedTime === null ? [] : [feedTime];
+  const refusals = timeFindings(store, newest, nowMs, { maxGapSessions, serverTimes });
   const remedy = "set the clock (timedatectl); publish refuses until then";
   if (refusals.length > 0) {
     return beyondLimit("clock", refusals.map(({ text }) => text).join("; "), remedy);
@@ -107,9 +113,12 @@ function checkClock(
     const text = `${instantText(nowMs)} is ${hours(behind)} before the session of the head`;
     return beyondLimit("clock", text, remedy);
   }
-  const server = store.serverTime?.() ?? null;
-  const compared =
-    server === null ? "no server to compare it with" : `within 5 minutes of ${server.by}`;
+  const servers = [
+    ...serverTimes,
+    ...[store.serverTime?.() ?? null].filter((each) => each !== null),
+  ];
+  const names = servers.map(({ by }) => by).join(" and ");
+  const compared = names === "" ? "no server to compare it with" : `within 5 minutes of ${names}`;
   const text = `${instantText(nowMs)}, ${compared}`;
   if (!isClockSet) return ok("clock", text);
   return note(
@@ -226,12 +235,15 @@ function checkFeed(head: FoundSnapshot | ChipboardError): Finding[] {
   const { headMs } = stampOf(head.publication, 0);
   const { unchangedSessions, stillContracts, carriedContracts } = feedFigures(manifest, headMs);
   const show = "chipboard snapshots show; compare the feed with its source";
-  const unmoved = `no level has moved for ${counted(unchangedSessions, "session")}`;
+  const isClosed = manifest.options["closed_day"] === true;
+  const unmoved =
+    `no level has moved for ${counted(unchangedSessions, "session")}` +
+    (isClosed ? ", up to a closed day" : "");
   const limit = ALERT_LIMITS.unchangedSessions;
   const still = counted(stillContracts, "contract");
   const carried = counted(carriedContracts, "contract");
   return [
-    unchangedSessions > limit
+    unchangedSessions > limit && !isClosed
       ? beyondLimit("unchanged", `${unmoved}, expected at most ${limit}`, show)
       : ok("unchanged", unchangedSessions === 0 ? "levels have moved" : unmoved),
     stillContracts > 0

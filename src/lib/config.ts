@@ -205,5 +205,8 @@ export const outboundProxies = (): Proxies => proxiesIn(process.env);
 /** The store that the environment names; "": none. */
 export const configuredStore = (): string => process.env["CHIPBOARD_STORE"] ?? "";
 
+/** The feed of levels that the environment names; "": none. */
+export const configuredFeed = (): string => process.env["CHIPBOARD_QUOTES"] ?? "";
+
 /** The clock of this run: the real one, or the one that `CHIPBOARD_NOW` starts. */
 export const clockFromEnvironment = (): Clock => createClock(process.env["CHIPBOARD_NOW"]);

@@ -21,6 +21,8 @@ export interface HttpAnswer {
 }
 
 export interface HttpRequest {
+  /** GET by default. */
+  readonly method?: "HEAD";
   readonly agent: HttpAgent;
   readonly headers: Readonly<Record<string, string>>;
   /** For a body with status 200. */
@@ -42,16 +44,17 @@ export function agentFor(url: string, connections: number): HttpAgent {
 }
 
 /**
- * The answer to GET; redirects are not followed. Throws DamageError if the reply is no HTTP answer or too
+ * The answer to GET or HEAD; redirects are not followed. Throws DamageError if the reply is no HTTP answer or too
  * large; UnreachableError if none comes.
  */
 export async function get(address: string, asked: HttpRequest): Promise<HttpAnswer> {
-  const { agent, headers, maxBytes, timeoutMs } = asked;
-  const what = `GET ${address}`;
+  const { agent, headers, maxBytes, timeoutMs, method = "GET" } = asked;
+  const what = `${method} ${address}`;
   const late = AbortSignal.timeout(timeoutMs);
   const signal = asked.signal === undefined ? late : AbortSignal.any([asked.signal, late]);
   const send = address.startsWith("https:") ? httpsRequest : httpRequest;
   const request = send(address, {
+    method,
     agent,
     headers: { "user-agent": USER_AGENT, ...headers },
     signal,

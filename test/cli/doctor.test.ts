@@ -106,6 +106,38 @@ describe("a service that is well", () => {
     expect(found).toMatchObject({ exit_code: worst, ...rowOf(check) });
   });
 
+  test("the clock is compared with the server of the feed, which is asked for nothing else", async () => {
+    const asked: string[] = [];
+    let aheadMs = 0;
+    const server = createServer(({ method, url }, response) => {
+      asked.push(`${method} ${url}`);
+      response.setHeader("date", new Date(Date.now() + aheadMs).toUTCString());
+      response.writeHead(401).end();
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const feed = { CHIPBOARD_QUOTES: `http://user:secret@${address}/feed?key=secret` };
+    const right = await doctor("", feed);
+    expect([right.code, right.texts["clock"]]).toEqual([
+      0,
+      expect.stringContaining(`within 5 minutes of http://${address}`),
+    ]);
+    aheadMs = 13 * 3_600_000;
+    const wrong = await doctor("", feed);
+    expect([wrong.code, wrong.results["clock"], wrong.texts["clock"]]).toEqual([
+      3,
+      "fault",
+      expect.stringMatching(/: it is 7(?:79|80|81) minutes behind, expected at most 5$/),
+    ]);
+    expect(asked).toEqual(["HEAD /", "HEAD /"]);
+    server.close();
+    for (const quotes of [feed.CHIPBOARD_QUOTES, "q.csv", "http://["]) {
+      const { code, texts } = await doctor("", { CHIPBOARD_QUOTES: quotes });
+      expect([quotes, code]).toEqual([quotes, 0]);
+      expect(texts["clock"]).toContain("no server to compare it with");
+    }
+  });
+
   test("an unknown state does not hide what the store says", async () => {
     const { results } = await doctor("--state ./elsewhere");
     expect(results).toMatchObject({ state: "fault", policy: "unknown", head: "ok", age: "ok" });
@@ -208,7 +240,7 @@ describe("the table of checks", () => {
 
   test("the limits equal the limits of the alerts", () => {
     const { unchangedSessions, certificateDays, freeShare } = ALERT_LIMITS;
-    expect(alertOf("ChipboardFeedUnchanged")).toContain(`> ${unchangedSessions}\n`);
+    expect(alertOf("ChipboardFeedUnchanged")).toContain(`> ${unchangedSessions} unless `);
     expect(alertOf("ChipboardCertificateEnds")).toContain(`< ${certificateDays} * 86400`);
     expect(alertOf("ChipboardDiskFull")).toContain(`< ${freeShare}\n`);
   });
