@@ -103,6 +103,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     backlog,
     overdueSessions: ofServed(overdueSessions),
     behindMs: ofServed(behindMs),
+    nowMs: () => clock.now(),
     certificateEndMs: () => (certificate === null ? 0 : endOf(certificate)),
   });
   const isFirst = perSecond(1);

@@ -237,8 +237,13 @@ describe("a Prometheus that scrapes real proxies", () => {
     const expected = {
       [ABSENT]: ["ChipboardDown"],
       [node]: ["ChipboardDiskFull", "ChipboardJobFailed", "ChipboardJobLate"],
-      [instances.early]: ["ChipboardCertificateEnds", "ChipboardClockBehind"],
+      [instances.early]: [
+        "ChipboardCertificateEnds",
+        "ChipboardClockBehind",
+        "ChipboardClockWrong",
+      ],
       [instances.late]: [
+        "ChipboardClockWrong",
         "ChipboardErrors",
         "ChipboardJudgement",
         "ChipboardNoPublish",

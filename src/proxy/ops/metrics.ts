@@ -12,6 +12,7 @@ interface Served extends FeedFacts {
     readonly publishedAtMs: number;
   };
   readonly judgements: readonly { readonly gate: string }[];
+  readonly options: Readonly<Record<string, unknown>>;
   readonly heldBytes: number;
 }
 
@@ -34,6 +35,7 @@ export interface Observed {
   /** How late, and how early, the clock says that the snapshot served is; 0 without one. */
   readonly overdueSessions: () => number;
   readonly behindMs: () => number;
+  readonly nowMs: () => number;
   /** When the certificate in use ends (epoch); 0: there is none. */
   readonly certificateEndMs: () => number;
 }
@@ -64,7 +66,9 @@ const HELP = {
   chipboard_carried_contracts:
     "Contracts of the publication served without a level for its session.",
   chipboard_overdue_sessions: "Sessions that should have been published.",
+  chipboard_closed_day: "1 when the served publication is of a closed day (--closed, --holidays).",
   chipboard_clock_behind_seconds: "Seconds by which the clock is before that session.",
+  chipboard_time_seconds: "The clock, as epoch seconds.",
   chipboard_certificate_end_timestamp_seconds: "When the certificate in use ends; 0 without TLS.",
   chipboard_held_bytes: "Stored size of the files held in memory.",
   chipboard_archive_bytes: "Memory of the old snapshots that are kept.",
@@ -110,7 +114,9 @@ export class ProxyMetrics {
       chipboard_still_contracts: ofFeed("stillContracts"),
       chipboard_carried_contracts: ofFeed("carriedContracts"),
       chipboard_overdue_sessions: observed.overdueSessions,
+      chipboard_closed_day: ofServed(({ options }) => Number(options["closed_day"] === true)),
       chipboard_clock_behind_seconds: () => observed.behindMs() / 1000,
+      chipboard_time_seconds: () => observed.nowMs() / 1000,
       chipboard_certificate_end_timestamp_seconds: () => observed.certificateEndMs() / 1000,
       chipboard_held_bytes: ofServed(({ heldBytes }) => heldBytes),
       chipboard_archive_bytes: () => archive.heldBytes,
