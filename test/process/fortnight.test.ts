@@ -184,7 +184,7 @@ interface Night {
   readonly title: string;
   /** What happens five minutes after the start of the session; by default a good feed is published. */
   readonly happens?: (session: Session) => Promise<void>;
-  /** What is seen two and a half hours later; `alerts` are those that fire then. */
+  /** The checks after two and a half hours; `alerts` are those that fire then. */
   readonly seen?: (session: Session) => Promise<void>;
   readonly alerts?: readonly string[];
   /** What makes it good after three hours. */
