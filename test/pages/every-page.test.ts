@@ -84,6 +84,29 @@ async function expectAccessible(page: Page, rules: readonly string[] = []): Prom
   expect(found).toEqual([]);
 }
 
+/** Controls on paper, and what sticks out of it (A4). */
+async function expectPrintable(page: Page): Promise<void> {
+  await page.setViewportSize({ width: 718, height: 1000 });
+  await page.emulateMedia({ media: "print" });
+  const controls = await page.evaluate<string[]>(
+    `[...document.querySelectorAll("button:not(thead button), select, input:not(td input), .action a")]
+      .filter((control) => control.checkVisibility({ visibilityProperty: true }))
+      .map((control) => control.outerHTML.slice(0, 100))`,
+  );
+  const widthPx = await page.evaluate<number>("document.documentElement.scrollWidth");
+  // A row of one line, as high as a finger on a telephone.
+  const linePx = await page.evaluate<number>(
+    `Math.max(0, ...[...document.querySelectorAll("tbody :is(th, td, a)")].map((cell) => {
+      const { lineHeight, paddingTop, paddingBottom } = getComputedStyle(cell);
+      return parseFloat(lineHeight) + parseFloat(paddingTop) + parseFloat(paddingBottom);
+    }))`,
+  );
+  await page.emulateMedia({ media: "screen" });
+  expect(controls).toEqual([]);
+  expect(widthPx).toBeLessThanOrEqual(718);
+  expect(linePx).toBeLessThanOrEqual(28);
+}
+
 /** The contents of the pages that were looked at. A page that a key does not change is looked at once. */
 const seen = new Set<string>();
 
@@ -96,12 +119,14 @@ describe.each(TIER_NAMES)("%s", (tier) => {
         if (seen.has(content)) return;
         seen.add(content);
         await expectFit(page);
+        await expectPrintable(page);
         // Later rows are like those before, and take axe seconds.
         await page.evaluate(
           `document.querySelectorAll("tbody tr:nth-child(n + 18)").forEach((row) => row.remove())`,
         );
         await page.evaluate(axeScript());
-        // The last width is a telephone's: there, a wide element scrolls in its own box.
+        // On a telephone a wide element scrolls in its own box.
+        await page.setViewportSize({ width: 360, height: 900 });
         await page.emulateMedia({ colorScheme: "light" });
         await expectAccessible(page, LOOKS);
         await page.setViewportSize(WIDE);

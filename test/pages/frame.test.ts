@@ -355,6 +355,40 @@ inChromium("the font is the service's own, and nothing moves when it comes late"
   }
 });
 
+inChromium(
+  "a table that scrolls sideways fades at the edges behind which there is more",
+  async () => {
+    const context = await (browser as Browser).newContext({
+      viewport: { width: 390, height: 844 },
+    });
+    try {
+      const page = await context.newPage();
+      await page.goto(`${proxy.url}/methodology`);
+      const fades = (): Promise<string[]> =>
+        page.evaluate(`(() => {
+        const boxes = [...document.querySelectorAll(".scroll")];
+        const box = boxes.find(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth);
+        box.scrollLeft = globalThis.scrolledPx;
+        const style = getComputedStyle(box);
+        return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() =>
+          done(["left", "right"].map((side) => style.getPropertyValue("--fade-" + side))))));
+      })()`);
+      await page.evaluate("globalThis.scrolledPx = 0");
+      expect(await fades()).toEqual(["0px", "24px"]);
+      await page.evaluate("globalThis.scrolledPx = 10_000");
+      expect(await fades()).toEqual(["24px", "0px"]);
+      await page.setViewportSize({ width: 1280, height: 844 });
+      const whole = await page.evaluate<string[]>(
+        `[...document.querySelectorAll(".scroll")].filter(({ scrollWidth, clientWidth }) => scrollWidth === clientWidth)
+        .map((box) => getComputedStyle(box).getPropertyValue("--fade-right"))`,
+      );
+      expect(new Set(whole)).toEqual(new Set(["0px"]));
+    } finally {
+      await context.close();
+    }
+  },
+);
+
 inChromium("the reference is at most 72 kB on the wire, with all that it loads", async () => {
   const context = await (browser as Browser).newContext();
   try {
