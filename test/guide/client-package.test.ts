@@ -5,6 +5,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { PROGRAM } from "../../src/lib/version.ts";
+import { COLUMNS, fieldOf, RECORD_COLUMNS } from "../../src/render/columns.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { catalogOf, mustPublish, quotesOf } from "../cli/small-market.ts";
 import { EXPECTED } from "../golden/golden-market.ts";
@@ -52,6 +53,19 @@ test.skipIf(!existsSync(PYRIGHT) && process.env["CI"] === undefined)(
     expect(config).toContain('requires-python = ">=3.9"\n');
   },
 );
+
+test("knows each field of a record, and each column that is a text", async () => {
+  const text = await readFile(join(PACKAGE, "chipboard_client/__init__.py"), "utf8");
+  const namesOf = (tuple: string): string[] => {
+    const [, words = ""] = new RegExp(`^${tuple} = \\(([^)]*)\\)$`, "m").exec(text) ?? [];
+    return [...words.matchAll(/"(\w+)"/g)].map(([, name]) => name as string);
+  };
+  const isText = ({ kind }: (typeof COLUMNS)[number]): boolean => kind === "text" || kind === "url";
+  expect(namesOf("BOARD")).toEqual([...RECORD_COLUMNS.map(fieldOf), "break"]);
+  expect(namesOf("TEXTS")).toEqual(
+    expect.arrayContaining(COLUMNS.filter(isText).map(({ name }) => name)),
+  );
+});
 
 test("has the version of the program, as Python writes it", async () => {
   const text = await readFile(join(PACKAGE, "chipboard_client/__init__.py"), "utf8");

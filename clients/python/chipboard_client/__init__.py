@@ -209,7 +209,7 @@ class _Transport:
         if key is not None and parts.scheme == "http" and not is_here:
             raise ValueError("a key is sent over https only, or to this machine")
         if key is not None and not re.fullmatch("[!-~]+", key):
-            raise ValueError("a key has no spaces and no line breaks")
+            raise ValueError("a key is not empty, and has ASCII letters, digits and signs only, without spaces and line breaks")
         self.origin, self.max_bytes, self.timeout, self.patience = origin.rstrip("/"), max_bytes, timeout, patience
         self.key = key
         self.bytes_received = 0
@@ -332,7 +332,7 @@ class _Transport:
 
 class Client:
     """The service at `origin`. Methods raise Refused, Damaged, OSError if it cannot be reached, and ValueError for what
-    cannot be asked.
+    cannot be asked. `Client(…)` raises ValueError for an address or a key that cannot be right.
 
     `ids` are ids of contracts, in a list, a set, a Series or a text with commas; more than 100 are asked for in several
     calls, all of one publication. `segment` has ids of segments' indices. `start` and `end` are dates, both included,
