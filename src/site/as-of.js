@@ -16,10 +16,12 @@ const MOMENT = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d{3})?Z)?$/;
 
 /** Shows the page as of another moment. @type {() => void} */
 let reload = () => {};
+// While somebody types 2026, the year is 2, 20 and 202.
+field.min = "2000-01-01";
 field.addEventListener("change", () => {
   const { valid, rangeUnderflow } = field.validity;
   if (valid) choose(field.value);
-  if (!rangeUnderflow) return;
+  if (!rangeUnderflow || field.value < "1000") return;
   words.textContent = beforeAll(field.min);
   now.hidden = false;
 });
@@ -59,7 +61,11 @@ export function offerDays({ offer }, show) {
   now.hidden = asOf() === "";
   if (form.hidden) return;
   firstDay ??= askFirstDay();
-  void firstDay.then((day) => (field.min = day));
+  void firstDay.then((day) => {
+    if (day === "") return;
+    field.min = day;
+    byId("known-since").textContent = `Publications since ${dateWords(day)}`;
+  });
 }
 
 /**

@@ -57,10 +57,11 @@ const COLUMNS = [
   {
     label: "Before",
     head: "Before",
-    html: ({ contract_id: id, at }) =>
-      at === undefined
-        ? ""
-        : `<a href="contracts/${encodeURIComponent(id)}?as_of=${beforeText(at)}">as known then</a>`,
+    html: ({ contract_id: id, at }) => {
+      if (at === undefined) return "";
+      const page = `contracts/${encodeURIComponent(id)}?as_of=${beforeText(at)}`;
+      return `<a href="${page}">as known then</a> <a href="${page}#proof">proof</a>`;
+    },
   },
 ];
 

@@ -72,6 +72,9 @@ inChromium("with a key each level is the API's, for one call", async () => {
     const now = (await proxy.get("/api/public/v1/usage", { key: proxy.pro })).json.used;
     // One for the page, one for the record as it was.
     expect(now).toBe(used + 2);
+    await page.locator("#publication-3").getByRole("link", { name: "proof" }).click();
+    await page.locator("#proof pre", { hasText: "publication=2" }).waitFor();
+    expect(await page.innerText("#as-known")).toContain("(publication 2)");
     expect(watch.complaints).toEqual([]);
   } finally {
     await context.close();
