@@ -136,7 +136,7 @@ async function show() {
   );
 }
 
-/** What is not compared yet and holds each word. @param {string} wanted */
+/** The lines that are not compared yet and contain each word. @param {string} wanted */
 function found(wanted) {
   const names = new Set(chosen().lines.map(nameIn));
   const others = [...catalog.values()].filter((line) => !names.has(nameIn(line)));

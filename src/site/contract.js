@@ -21,7 +21,7 @@ equipCode();
 /** How often the service was asked: of two answers the later question counts. */
 let rounds = 0;
 await withKey(show);
-// A link to the proof leads there when what stands above it has come.
+// A link to the proof leads there when the parts above it have come.
 if (location.hash === "#proof") {
   const proof = /** @type {HTMLDetailsElement} */ (byId("proof"));
   proof.open = true;

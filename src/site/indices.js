@@ -251,7 +251,7 @@ async function begin(one) {
   if (id === undefined) return null;
   // No other text of an address stays in it: it may be a key.
   if (location.hash !== "" && idInAddress() === null) history.replaceState(null, "", `#${id}`);
-  // What is drawn is as of another moment.
+  // The drawing is as of another moment.
   drawn = "";
   await choose(id);
   return null;

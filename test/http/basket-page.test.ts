@@ -326,7 +326,7 @@ describe("with a key of pro", () => {
     expect(await page.isVisible("#year")).toBe(false);
     const heads = page.locator("#contributions thead th");
     expect(await heads.allInnerTexts()).toContain("Weight, %");
-    // Where the share of the cost is that of a year ago, it is shown once.
+    // Where both shares of the cost are equal, one is shown.
     await page.evaluate(`location.hash = "#ids=c-long&quantities=2"`);
     await heads.getByText("Share of cost, %").waitFor();
     expect(await heads.getByText("Share a year ago, %").count()).toBe(0);

@@ -256,7 +256,7 @@ describe("with a key", () => {
     expect(await page.innerText("#one-problem")).toBe(
       "Could not load NAND. Could not reach the service. Retry",
     );
-    // What was drawn stays, and is named.
+    // The drawing stays, and is named.
     expect(await page.locator("#series .charted").isVisible()).toBe(true);
     expect(await page.locator("#all [aria-current]").innerText()).toBe("Composite");
     expect(await page.textContent("#one-title")).toBe("Composite");
@@ -346,7 +346,7 @@ describe("with a key", () => {
       expect(await page.isVisible("#trouble")).toBe(false);
       const field = page.getByLabel("As known on");
       expect([await field.inputValue(), await field.getAttribute("min")]).toEqual(["", day]);
-      // Such a day is not asked for: what is shown stays.
+      // Such a day is not asked for: the page stays.
       await field.fill("2001-01-01");
       expect(await page.innerText("#as-known")).toBe(words);
       expect(await page.locator("#series .charted").isVisible()).toBe(true);

@@ -402,7 +402,7 @@ inChromium(
       await open(page, proxy.url);
       const rows = page.locator("#board tbody tr");
       expect(await rows.count()).toBe(1_200);
-      // What is out of sight is not drawn.
+      // Rows out of sight are not drawn.
       const drawn = (at: number): Promise<unknown> =>
         rows
           .nth(at)
