@@ -59,13 +59,16 @@ export function offerDays({ offer }, show) {
   field.max = new Date().toISOString().slice(0, 10);
   field.value = asOf().slice(0, 10);
   now.hidden = asOf() === "";
-  if (form.hidden) return;
+  if (!form.hidden) void limitDays();
+}
+
+/** Says since when there is something to choose. It costs no call. */
+async function limitDays() {
   firstDay ??= askFirstDay();
-  void firstDay.then((day) => {
-    if (day === "") return;
-    field.min = day;
-    byId("known-since").textContent = `Publications since ${dateWords(day)}`;
-  });
+  const day = await firstDay;
+  if (day === "") return;
+  field.min = day;
+  byId("known-since").textContent = `Publications since ${dateWords(day)}`;
 }
 
 /**

@@ -540,8 +540,8 @@ const nightOf = (number: number): Night => NIGHTS[number] ?? { title: "a good ni
 test.each(SESSIONS.map((session, number) => [sessionKey(session), nightOf(number).title, number]))(
   "%s: %s",
   async (_key, _title, number) => {
-    const session = FIRST + Number(number);
-    const night = nightOf(Number(number));
+    const session = FIRST + number;
+    const night = nightOf(number);
     at(session, 0, 5);
     feed = quotesOf(levels(session));
     await (night.happens ?? publish)(session);
