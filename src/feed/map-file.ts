@@ -35,14 +35,21 @@ export async function readMap(source: InputSource, complaints: Complaints): Prom
   for (const member of repeatedMembers(text))
     complaints.at(source.name, `the member ${quoted(member)} appears twice`);
   const map = mapOf(value, source.name, (member, wrong, expected) => {
-    const excerpt = typeof wrong === "string" ? wrong : JSON.stringify(wrong);
     const place = member === "" ? source.name : `${source.name} ${member}`;
-    complaints.at(
-      `${place} ${typeof wrong === "string" ? quoted(excerpt) : excerpt.slice(0, 120)}`,
-      `expected ${expected}`,
-    );
+    const excerpt = typeof wrong === "string" ? quoted(wrong) : excerptOf(wrong);
+    complaints.at(`${place} ${excerpt}`, `expected ${expected}`);
   });
   return complaints.count > before ? null : map;
+}
+
+function excerptOf(value: unknown): string {
+  try {
+    return JSON.stringify(value).slice(0, 120);
+  } catch (error) {
+    // Unlike parsing, writing recurses with each nested value and can exceed the stack.
+    if (error instanceof RangeError) return "(nests too deep)";
+    throw error;
+  }
 }
 
 async function textOf(source: InputSource, complaints: Complaints): Promise<string> {

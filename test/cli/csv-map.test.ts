@@ -533,6 +533,16 @@ describe("a map", () => {
     expect(await refused(map, "no table")).toEqual([told]);
   });
 
+  test.each([
+    ["DEEP", "wrong.json"],
+    ['{"dates":DEEP}', "wrong.json dates"],
+    ['{"ids":{"x":DEEP}}', "wrong.json ids.x"],
+  ])("that nests too deep is refused: %s", async (map, place) => {
+    const deep = "[".repeat(100_000) + "]".repeat(100_000);
+    const [told] = await refused(map.replace("DEEP", deep), "no table");
+    expect(told).toContain(`${place} (nests too deep): expected `);
+  });
+
   test("can name one column of theirs for quotes and for closes", async () => {
     const map = { columns: { spot_usd: "usd", close_usd: "usd" } };
     put("map.json", map);
