@@ -1,5 +1,13 @@
 /** `doctor` with folders: each check in order, its finding, its code, and that it changes nothing. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -9,7 +17,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ALERT_LIMITS, CHECKS } from "../../src/doctor/checks.ts";
 import { certificate } from "../http/certificate.ts";
 import { testWith } from "../http/needed-tools.ts";
-import { serve } from "../program/program.ts";
+import { chipboard, serve } from "../program/program.ts";
 import { inProcess } from "./run.ts";
 import { catalogOf, quotesOf } from "./small-market.ts";
 
@@ -136,6 +144,26 @@ describe("a service that is well", () => {
       expect([quotes, code]).toEqual([quotes, 0]);
       expect(texts["clock"]).toContain("no server to compare it with");
     }
+  });
+
+  test("a user without permissions reads so, and is not told to create another state", async () => {
+    const places = ["snapshots", "state"].map((name) => join(folder, name));
+    const modes = places.map((place) => statSync(place).mode);
+    chmodSync(folder, 0o755);
+    for (const place of places) chmodSync(place, 0);
+    const args = ["doctor", "--json", ...PORTS.split(" ")];
+    const { code, stdout } = await chipboard(args, { cwd: folder, unprivileged: true });
+    for (const [at, place] of places.entries()) chmodSync(place, modes[at] as number);
+    const checks: { check: string; exit_code: number; text: string }[] = JSON.parse(stdout).checks;
+    const faults = checks.filter(({ exit_code }) => exit_code > 0);
+    expect([code, faults.map(({ check, exit_code }) => [check, exit_code])]).toEqual([
+      5,
+      [
+        ["store", 5],
+        ["state", 5],
+      ],
+    ]);
+    for (const { text } of faults) expect(text).toMatch(/permission denied/);
   });
 
   test("an unknown state does not hide what the store says", async () => {

@@ -68,7 +68,7 @@ export function createStateFile(folder: string, purpose: "create" | "fill"): boo
  */
 export function openStateFile(location: string, purpose: StatePurpose): DatabaseSync {
   const path = isFile(location) ? location : stateFilePath(location);
-  if (!existsSync(path)) throw new NoStateError(resolve(path));
+  requireThere(path);
   if (purpose === "serve") makePrivate(path);
   const database = openExisting(path);
   try {
@@ -79,6 +79,16 @@ export function openStateFile(location: string, purpose: StatePurpose): Database
     return database;
   } catch (error) {
     database.close();
+    throw error;
+  }
+}
+
+/** Throws NoStateError only if nothing is there: a file that this user cannot see is no missing state. */
+function requireThere(path: string): void {
+  try {
+    statSync(path);
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") throw new NoStateError(resolve(path));
     throw error;
   }
 }
