@@ -191,3 +191,27 @@ inChromium("a basket is picked, weighed, priced and copied", async () => {
   expect(await page.locator(".parts tbody tr").count()).toBe(1);
   expect(await focused("textContent")).toBe("Remove");
 });
+
+inChromium("a contract is found, compared with another, and removed", async () => {
+  await at("/");
+  await press("/");
+  await page.keyboard.type("dram-3");
+  await page.locator("#search-found [role=option]").first().waitFor();
+  await press("Enter");
+  await page.waitForURL("**/contracts/dram-3");
+  await page.getByRole("link", { name: "Compare with…" }).focus();
+  await press("Enter");
+  await page.locator(".chart path.line-0").waitFor();
+  await page.getByRole("combobox", { name: "Add a contract or an index" }).focus();
+  await page.keyboard.type("nand-1");
+  await press("Enter");
+  await page.locator(".chart path.line-1").waitFor();
+  await byRole("button", "USD").focus();
+  await press("Enter");
+  expect(await byRole("button", "USD").getAttribute("aria-pressed")).toBe("true");
+  expect(await focused("textContent")).toBe("USD");
+  await page.getByRole("button", { name: "Remove Contract dram-3" }).focus();
+  await press("Space");
+  await expect.poll(() => page.locator("#lines tbody tr").count()).toBe(1);
+  expect(await focused("id")).toBe("add");
+});
