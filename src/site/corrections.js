@@ -57,6 +57,7 @@ const COLUMNS = [
   {
     label: "Before",
     head: "Before",
+    name: "way",
     html: ({ contract_id: id, at }) => {
       if (at === undefined) return "";
       const page = `contracts/${encodeURIComponent(id)}?as_of=${beforeText(at)}`;
