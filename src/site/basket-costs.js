@@ -1,4 +1,4 @@
-/** Calculates from the closes of contracts what a basket of quantities cost on each day. */
+/** Calculates the cost of a basket of quantities on each day, from the closes of its parts. */
 import { DAY_MS, dateText, dayOf } from "./axis.js";
 import { decimalOf, placesOf, rounded } from "./decimal.js";
 import { comparablePoints } from "./layout.js";
@@ -8,7 +8,7 @@ const USD_PLACES = 6;
 const QUANTITY_PLACES = 9;
 
 /**
- * What the parts cost together on each day on which a level of each is in force: its last one, within its carry
+ * The cost of all parts on each day on which a level of each is in force: its last one, within its carry
  * limit. A day ends with its session of 12:00; the last day ends with `session`. Before its last break a part had
  * another unit or quality: the line begins at the latest of these breaks.
  *
