@@ -1,13 +1,18 @@
 /** The days on which sources do not price: weekdays of --closed, dates of --holidays. */
 import { readFile } from "node:fs/promises";
 import { InvalidArgumentError } from "commander";
+import { quoted } from "../feed/complaints.ts";
 import { InputError } from "../lib/errors.ts";
+import { counted } from "../lib/text.ts";
 import { dateText, dayOf, parseDate, type Session } from "../market/session.ts";
 import { readable } from "./option-files.ts";
 import type { OptionParser } from "./option-values.ts";
 
 const WEEKDAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"] as const;
 export type Weekday = (typeof WEEKDAYS)[number];
+
+/** The most lines of a file that a refusal names. */
+const FAULTS_SHOWN = 100;
 
 /** Weekdays, separated by commas, in any case. */
 export const weekdays: OptionParser<readonly Weekday[]> = (text) =>
@@ -44,11 +49,16 @@ async function datesIn(path: string): Promise<string[]> {
     const date = (line.split("#", 1)[0] as string).trim();
     if (date === "") continue;
     if (parseDate(date) === null) {
-      faults.push(`line ${at + 1}: ${JSON.stringify(date)}, expected a date such as 2026-12-25`);
+      faults.push(`line ${at + 1}: ${quoted(date)}, expected a date such as 2026-12-25`);
     } else {
       dates.push(date);
     }
   }
-  if (faults.length > 0) throw new InputError(`${where} is not a list of dates`, faults);
+  if (faults.length > 0) {
+    const more = faults.length - FAULTS_SHOWN;
+    const shown = faults.slice(0, FAULTS_SHOWN);
+    if (more > 0) shown.push(`and ${counted(more, "more line", "more lines")}`);
+    throw new InputError(`${where} is not a list of dates`, shown);
+  }
   return dates;
 }

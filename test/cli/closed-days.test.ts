@@ -94,4 +94,15 @@ describe("the options", () => {
     expect(stderr).toContain('line 2: "25.12.2026", expected a date such as 2026-12-25');
     expect(stderr).toContain('line 3: "2026-02-30"');
   });
+
+  test("a file of something else is refused in a hundred lines", async () => {
+    const file = join(folder, "other.txt");
+    await writeFile(file, `${"x".repeat(500)}\n`.repeat(102));
+    const { code, stderr } = await publishWith(["--holidays", file]);
+    expect(code).toBe(2);
+    expect(stderr.match(/^ {2}line .*$/gm)).toHaveLength(100);
+    expect(stderr).toMatch(
+      /^ {2}line 100: "x{120}…", expected a date such as 2026-12-25\n {2}and 2 more lines$/m,
+    );
+  });
 });
