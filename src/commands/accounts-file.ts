@@ -52,7 +52,11 @@ export async function importAccounts(file: string, options: StateOptions, update
   };
   try {
     return await onRegistry(options, isSound ? "create" : "use", (registry) =>
-      registry.importAccounts([...rows.values()], accept),
+      // A row without a known tier is complained of already.
+      registry.importAccounts(
+        [...rows.values()].filter(({ tier }) => tier !== undefined),
+        accept,
+      ),
     );
   } catch (error) {
     // The faults of the file say more than that there is no state.

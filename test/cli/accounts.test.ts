@@ -96,6 +96,21 @@ describe("accounts import", () => {
     expect(JSON.parse((await run("accounts ls --json")).stdout)).toMatchObject([{ name: "acme" }]);
   });
 
+  test("a wrong tier of an account that exists is refused, also with --update", async () => {
+    await run("accounts add known --tier pro");
+    for (const more of ["", " --update"]) {
+      const csv = file("name,tier\nknown,gold\n");
+      const { code, stderr } = await run(`accounts import ${csv}${more}`);
+      expect([code, lines(stderr)]).toEqual([
+        2,
+        [
+          "error: 1 error in the input; nothing was written",
+          '  new.csv:2 tier "gold": expected starter or pro',
+        ],
+      ]);
+    }
+  });
+
   test.each([
     ["name,tier,email\na,pro,x\n", 'new.csv:1: unknown column "email", expected name, tier, trial'],
     ["name\na\n", 'new.csv:1: the header lacks the column "tier"'],
