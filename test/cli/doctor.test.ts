@@ -248,6 +248,21 @@ const rowOf = (check: string) => {
   return { gauge, alert, runbook, refused_at_start: refusedAtStart };
 };
 
+test("the members of --json are these, for programs that read them", async () => {
+  const { json } = await doctor();
+  expect(Object.keys(json)).toEqual(["exit_code", "checks", "configuration", "other_variables"]);
+  const found = ["check", "result", "exit_code", "text", "remedy"];
+  const row = ["gauge", "alert", "runbook", "refused_at_start"];
+  for (const each of json.checks) {
+    expect(Object.keys(each)).toEqual([...found, ...row]);
+    expect(each.result).toMatch(/^(?:ok|note|fault|unknown)$/);
+    expect(each.exit_code > 0).toBe(each.result === "fault");
+  }
+  for (const each of json.configuration) {
+    expect(Object.keys(each)).toEqual(["option", "variable", "value", "source", "file"]);
+  }
+});
+
 describe("the table of checks", () => {
   const read = (path: string): string =>
     readFileSync(join(import.meta.dirname, "../..", path), "utf8");
