@@ -218,7 +218,7 @@ function checkAge(
     return unknown("age", "there is no head");
   }
   const stamp = stampOf(head.publication, graceMs);
-  const age = `session ${sessionKey(head.name.session)}, published ${hours(nowMs - stamp.publishedAtMs)} ago`;
+  const age = `session ${sessionKey(head.name.session)}, published at ${instantText(stamp.publishedAtMs)}`;
   const overdue = overdueSessions(stamp, nowMs);
   if (overdue === 0) return ok("age", age);
   const remedy = "journalctl --unit chipboard-publish; then publish the session";
