@@ -1,4 +1,4 @@
-/** What the server of the feed says of the time: publish compares it with the machine's clock. */
+/** The time by the server of the feed: publish compares it with the machine's clock, and so does doctor. */
 import { parseServerTime, type ServerTime } from "../lib/clock.ts";
 import { ChipboardError } from "../lib/errors.ts";
 import { agentFor, get } from "../lib/http-get.ts";
