@@ -1,4 +1,4 @@
-/** The time by the server of the feed: publish compares it with the machine's clock, and so does doctor. */
+/** The time by the server of the feed. Both publish and doctor compare the machine's clock with it. */
 import { parseServerTime, type ServerTime } from "../lib/clock.ts";
 import { ChipboardError } from "../lib/errors.ts";
 import { agentFor, get } from "../lib/http-get.ts";
