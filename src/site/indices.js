@@ -142,7 +142,8 @@ function showSeries({ series, session_utc, attribution }) {
     titleOf: (drawn) => findingOf(name, drawn),
     unit: `points, ${base.date} = ${base.level}`,
     base: Number(base.level),
-    to: session_utc.slice(0, 10),
+    // As on the front page: a year of the line ends with its last close, not with the session.
+    to: history.at(-1)?.date ?? session_utc.slice(0, 10),
     depthDays: caller.offer.depthDays,
     decimals: 2,
     heightPx: matchMedia("(min-width: 1280px)").matches ? 460 : 300,

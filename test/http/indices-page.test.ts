@@ -74,23 +74,23 @@ interface Point {
   readonly close: number;
 }
 
-/** The chart's title: the change of the closes that are drawn. */
+/** The chart's title: the change of the closes that are drawn. Ranges end with the last close, as on the front page. */
 async function expectTitle(
   name: string,
-  { session_utc, series: { history } }: { session_utc: string; series: { history: Point[] } },
+  { series: { history } }: { series: { history: Point[] } },
 ): Promise<void> {
   const pressed = page.locator("#series [data-range][aria-pressed=true]");
   const range = (await pressed.getAttribute("data-range")) as string;
-  const to = session_utc.slice(0, 10);
-  const [first, last] = [closesFrom(history, startOf(range, to, history))[0], history.at(-1)];
-  const change = changeBetween(String(first?.close), String(last?.close));
+  const last = history.at(-1) as Point;
+  const [first] = closesFrom(history, startOf(range, last.date, history));
+  const change = changeBetween(String(first?.close), String(last.close));
   const signed = Number(change) > 0 ? `+${change}` : change.replace("-", "\u{2212}");
   expect(await page.textContent(".chart-title")).toBe(`${name}: ${signed} % since ${first?.date}`);
 }
 
 /** Waits until the index is shown, and compares all its figures with the API's. */
 async function expectIndex(id: string, key: string): Promise<void> {
-  await page.locator(`#one[data-id="${id}"] #one-body`).waitFor();
+  await page.locator(`#one[data-id="${id}"]:not([aria-busy="true"]) #one-body`).waitFor();
   const { json } = await proxy.get(`${API}/indices/${id}`, { key });
   const { history } = json.series;
   expect(await figuresIn(page, "#figures")).toEqual({
