@@ -42,7 +42,8 @@ export function finding([composite, ...segments], lines) {
   const points = lineOf(composite, lines);
   const change = changeOfLine(points);
   if (change === null) return "Memory and semiconductor prices";
-  const since = `since ${points[0]?.date}`;
+  const begin = points[0]?.date;
+  const since = `since ${begin}`;
   const way = Math.sign(Number(change));
   if (way === 0) return `Memory and semiconductor prices are unchanged ${since}`;
   const size = grouped(change.replace("-", ""));
@@ -54,7 +55,8 @@ export function finding([composite, ...segments], lines) {
   });
   const [first] = known.toSorted((a, b) => (Number(b.moved) - Number(a.moved)) * way);
   if (first === undefined || known.length === 1 || Number(first.moved) * way <= 0) return said;
-  const led = `${way > 0 ? "leads" : "falls most"} since ${first.since}, ${signedText(first.moved)}\u{a0}%`;
+  const days = first.since === begin ? "" : ` since ${first.since}`;
+  const led = `${way > 0 ? "leads" : "falls most"}${days}, ${signedText(first.moved)}\u{a0}%`;
   // Isolated (U+2068, U+2069): a name from the feeds must not turn the words around it.
   return `${said}; \u{2068}${first.name}\u{2069} ${led}`;
 }

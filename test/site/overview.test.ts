@@ -43,6 +43,12 @@ describe("the finding", () => {
       { A: [5, 6], B: [10, 12] },
       `${ALL} up 10.00\u{a0}% ${SINCE}; A leads since 2026-11-20, +20.00\u{a0}%`,
     ],
+    // Lines of the same days: their begin is said once.
+    [
+      [100, 110],
+      { A: [5, 6], B: [10, 11] },
+      `${ALL} up 10.00\u{a0}% since 2026-11-20; A leads, +20.00\u{a0}%`,
+    ],
     [[100, 1, 110], { A: [5, 6], B: [7] }, `${ALL} up 10.00\u{a0}% ${SINCE}`],
     [[100, 1, 100.01], { A: [1, 0.99], B: [1, 0.98] }, `${ALL} up 0.01\u{a0}% ${SINCE}`],
     [[100, 1, 100.004], { A: [1, 2], B: [1, 2] }, `${ALL} unchanged ${SINCE}`],
