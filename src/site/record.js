@@ -53,7 +53,7 @@ export function levelHtml(body, { delaySessions, depthDays }) {
   return `${placeLine(body, delaySessions)}
 ${discontinuedLine(body)}<dl class="figures level">
 <div><dt>Level, <span data-field="unit">${foreign(body.unit)}</span></dt><dd data-field="spot_usd">${figureHtml(body.spot_usd)}</dd>
-<dd class="sub"><span data-field="basis">${basisHtml(body.basis)}</span>, as of <time data-field="as_of">${escaped(body.as_of)}</time></dd></div>
+<dd class="sub"><span data-field="basis">${basisHtml(body.basis)}</span> as of <time data-field="as_of">${escaped(body.as_of)}</time></dd></div>
 </dl>
 <dl class="figures changes"${body.basis === "discontinued" ? " hidden" : ""}>
 ${changes.join("\n")}
@@ -127,7 +127,7 @@ function facts(body) {
     ["52 weeks, all sessions, USD", range("low_52w_usd", "high_52w_usd")],
     ["AI exposure, % of demand", count("ai_exposure_pct")],
     [
-      "24 hours compare with",
+      "24-hour change since",
       compared && compared !== dayBefore && value("prev_as_of", escaped(compared)),
     ],
     ["Age of the level, days", body.age_days > 0 && count("age_days")],
