@@ -104,7 +104,7 @@ export function indexFigures(body) {
     change("chg_24h_pct", "24 h", 1),
     cost("cost_30d_usd", "30 days before"),
     change("chg_30d_pct", "30 days", 30),
-    cost("cost_base_usd", `A year before, ${base.date}`),
+    cost("cost_base_usd", `A year before, ${base.session_utc.slice(0, 16).replace("T", " ")} UTC`),
     series ? "" : figure("level", "Against a year ago", level, againstHtml, "%"),
     figure("constituents", "Constituents", constituents, countHtml),
     figure("carried", "Carried", carried, countHtml),
