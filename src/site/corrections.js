@@ -61,7 +61,7 @@ const COLUMNS = [
     html: ({ contract_id: id, at }) => {
       if (at === undefined) return "";
       const page = `contracts/${encodeURIComponent(id)}?as_of=${beforeText(at)}`;
-      return `<a href="${page}">as known then</a> <a href="${page}#proof">proof</a>`;
+      return `<a href="${page}">as known then</a>, <a href="${page}#proof">proof</a>`;
     },
   },
 ];
