@@ -146,7 +146,9 @@ describe("without a key", () => {
     const plain = await still.newPage();
     await plain.goto(`${proxy.url}/basket`);
     expect(await plain.textContent("#programs")).toContain(`'${proxy.url}${API}/index?ids=`);
-    expect(await plain.innerText("#access")).toMatch(/^Included in Pro\..*needs script/s);
+    expect(await plain.innerText("#access")).toMatch(
+      /^Included in Pro, 19 USD a month\..*needs script/s,
+    );
     await still.close();
   });
 });

@@ -74,6 +74,7 @@ export const basketPage = (
     title: "Basket",
     main: filled(siteFile("basket.html"), {
       tiers: tiersWhere(({ baskets }) => baskets),
+      price: priceWords(terms),
       offer: offerWords(terms),
       carry: escaped(JSON.stringify(carryDays(catalog, maxCarryDays))),
       example: board === null ? "" : exampleHtml(board, exampleIds),
@@ -154,10 +155,22 @@ ${scrolling("Contracts of the example", table)}`,
 /** Without zeros at the end. */
 const trimmed = (micros: bigint): string => decimalOf(micros, USD_PLACES).replace(/\.?0+$/, "");
 
+/** The plan that prices baskets. */
+const BASKET_PLAN = KEY_TIER_NAMES.find((tier) => TIERS[tier].baskets);
+
+/** The price of the plan; null: it is not told. */
+const basketPrice = (terms: PlanTerms): string | null =>
+  BASKET_PLAN === undefined ? null : priceHtml(terms[BASKET_PLAN]?.usd_per_month, "month");
+
+function priceWords(terms: PlanTerms): string {
+  const price = basketPrice(terms);
+  return price === null ? "" : `, ${price}`;
+}
+
 /** Which plan prices baskets, and its price if that is told. */
 function offerWords(terms: PlanTerms): string {
-  const name = KEY_TIER_NAMES.find((tier) => TIERS[tier].baskets);
+  const name = BASKET_PLAN;
   if (name === undefined) return "";
-  const price = priceHtml(terms[name]?.usd_per_month, "month");
+  const price = basketPrice(terms);
   return `${TIERS[name].title} does${price === null ? "" : `: ${price}`}. <a href="plans">Compare the plans</a>.`;
 }
