@@ -341,6 +341,9 @@ inChromium(
       await open(page, proxy.url);
       expect(await page.innerText("#trouble")).toBe("Could not reach the service. Retry");
       expect(await said(page)).toBe("The key is kept.");
+      // Rows that the key may open do not deny it.
+      expect(await page.locator("#board .lock").count()).toBeGreaterThan(0);
+      expect(await page.locator("#board .lock").filter({ visible: true }).count()).toBe(0);
       expect(await page.evaluate("localStorage.length")).toBe(1);
       // The reader can still take it off the device.
       expect(await page.getByRole("button", { name: "Forget" }).isVisible()).toBe(true);
