@@ -57,18 +57,24 @@ let shownHash = "";
 /** @param {Pick<Known, "kind" | "id">} line */
 const nameIn = ({ kind, id }) => `${kind} ${id}`;
 
-/** The lines that the address names, as far as there are such, and how many others it names. */
-function chosen() {
+/** The contracts and indices that the address names, each once. */
+function named() {
   const parameters = new URLSearchParams(location.hash.slice(1));
-  const named = /** @type {const} */ (["ids", "indices"]).flatMap((kind) =>
+  const all = /** @type {const} */ (["ids", "indices"]).flatMap((kind) =>
     (parameters.get(kind) ?? "")
       .split(",")
       .filter(Boolean)
       .map((id) => ({ kind, id: kind === "ids" ? (presentIds.get(id) ?? id) : id })),
   );
-  const known = [...new Set(named.map(nameIn))].flatMap((name) => catalog.get(name) ?? []);
+  return [...new Map(all.map((line) => [nameIn(line), line])).values()];
+}
+
+/** The lines that the address names, as far as there are such, and the ids of the others. */
+function chosen() {
+  const known = named().flatMap((line) => catalog.get(nameIn(line)) ?? []);
   const lines = known.slice(0, comparison.MOST_LINES);
-  return { lines, leftOut: named.length - lines.length };
+  const leftOut = named().filter((line) => lines.every((one) => nameIn(one) !== nameIn(line)));
+  return { lines, leftOut: leftOut.map(({ id }) => id) };
 }
 
 /** Writes lines into the address, and shows them. @param {readonly Pick<Known, "kind" | "id">[]} lines */
@@ -150,7 +156,7 @@ function found(wanted) {
  * Draws the lines as the address says, with the table of them.
  *
  * @param {readonly (Known & Line)[]} lines
- * @param {number} unknown how many others the address names
+ * @param {readonly string[]} unknown the ids of others that the address names
  */
 function draw(lines, unknown) {
   const scale = /** @type {Scale} */ (
@@ -166,7 +172,7 @@ function draw(lines, unknown) {
   const from = startOf(range, to, longest);
   const scaled = comparison.onScale(lines, scale, from);
   const others = scaled.leftOut.map(({ name, why }) => `${name} (${why})`);
-  if (unknown > 0) others.push(`${counted(unknown, "more name")} of the address`);
+  if (unknown.length > 0) others.push(namesOf(unknown));
   byId("left-out").textContent = others.length === 0 ? "" : `Left out: ${others.join(", ")}.`;
   byId("lines").innerHTML = lines.length === 0 ? "" : linesTable(lines, scaled.lines, scale);
   box.innerHTML = "";
@@ -356,13 +362,21 @@ async function begin(known) {
 /** Says what a link compares, to a reader who cannot see it. */
 async function tellNames() {
   held.textContent = "";
-  if (location.hash === "" || (await loadNames(true)) !== null) return;
+  if (location.hash === "") return;
+  await loadNames(true);
   const { lines, leftOut } = chosen();
-  // A key may have been given meanwhile.
-  if (lines.length === 0 || !byId("tool").hidden) return;
+  // A key may have been given meanwhile. While the service is away, only the ids are known.
+  if (lines.length + leftOut.length === 0 || !byId("tool").hidden) return;
   const links = lines.map(linkOf);
-  if (leftOut > 0) links.push(counted(leftOut, "more name"));
+  if (leftOut.length > 0) links.push(foreign(namesOf(leftOut)));
   held.innerHTML = `This link compares ${links.join(", ")}.`;
+}
+
+/** Ids of an address, which can be long. @param {readonly string[]} ids */
+function namesOf(ids) {
+  const few = ids.slice(0, comparison.MOST_LINES).map((id) => id.slice(0, 60));
+  const more = ids.length - few.length;
+  return few.join(", ") + (more > 0 ? ` and ${counted(more, "more name")}` : "");
 }
 
 /** The way to the page of a contract or an index. @param {Pick<Known, "kind" | "id" | "name">} line */

@@ -97,7 +97,7 @@ test("without a key the page says what includes it, and names nothing of the mar
 inChromium("without a key a link tells the names of its lines, and costs nothing", () =>
   visit(`#ids=${A},none&indices=nand-flash`, null, async (page, { requests }) => {
     expect(await page.innerText("#held")).toBe(
-      "This link compares Withheld plain part no. 20, as it is traded, NAND flash index, 1 more name.",
+      "This link compares Withheld plain part no. 20, as it is traded, NAND flash index, none.",
     );
     expect(
       await page.locator("#held a").evaluateAll((all) => all.map((a) => a.getAttribute("href"))),
@@ -285,7 +285,7 @@ describe("with a key of pro", () => {
       const [, renamed] = idsOf("renamed") as [string, string];
       await visit(`#ids=${formerId(renamed)},none,%3Cb%3E`, proxy.pro, async (page) => {
         expect(await page.locator("#lines a").getAttribute("href")).toBe(`contracts/${renamed}`);
-        expect(await page.innerText("#left-out")).toBe("Left out: 2 more names of the address.");
+        expect(await page.innerText("#left-out")).toBe("Left out: none, <b>.");
       });
       await visit(`#ids=${proxy.pro}`, proxy.pro, async (page) => {
         expect(page.url()).toBe(`${proxy.url}/compare`);
