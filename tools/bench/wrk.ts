@@ -19,6 +19,8 @@ const SCRIPT = new URL("load.lua", import.meta.url).pathname;
 export interface Load {
   readonly url: string;
   readonly fields: Fields;
+  /** By default CONNECTIONS. One caller has at most eight large requests in progress. */
+  readonly connections?: number;
   /** A file whose lines the requests take at random: keys or paths. See load.lua. */
   readonly lines?: { readonly file: string; readonly kind: "key" | "path" };
 }
@@ -41,7 +43,7 @@ export function requireLoad(): void {
 }
 
 /**
- * Sends requests on 64 connections for some seconds. Throws if a connection failed or an
+ * Sends requests on its connections for some seconds. Throws if a connection failed or an
  * answer had a status above 399.
  */
 export async function sendLoad(load: Load, seconds: number): Promise<Loaded> {
@@ -72,9 +74,10 @@ export function readSummary({ url }: Load, stdout: string): Loaded {
   };
 }
 
-function wrkArgs({ url, fields, lines }: Load, seconds: number): string[] {
+function wrkArgs(load: Load, seconds: number): string[] {
+  const { url, fields, lines, connections = CONNECTIONS } = load;
   const headers = Object.entries(fields).flatMap(([name, value]) => ["-H", `${name}: ${value}`]);
-  const limits = [`-c${CONNECTIONS}`, `-d${seconds}s`, `--timeout=${PATIENCE_SECONDS}s`];
+  const limits = [`-c${connections}`, `-d${seconds}s`, `--timeout=${PATIENCE_SECONDS}s`];
   const script = lines === undefined ? [] : ["--", lines.kind, lines.file];
   return ["-c", LOAD_CORE, WRK, "-t1", ...limits, "-s", SCRIPT, ...headers, url, ...script];
 }
