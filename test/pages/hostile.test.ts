@@ -107,7 +107,7 @@ async function visiting(
 
 /** The work of hostile texts: elements and handlers that no page has, and the programs in them. */
 const MADE = `[
-  ...document.querySelectorAll("img:not(.door img), iframe, svg[onload], body script, main b:empty, [onerror], [onfocus], [autofocus], a[href^='javascript:' i]"),
+  ...document.querySelectorAll("img:not(.pro-picture img), iframe, svg[onload], body script, main b:empty, [onerror], [onfocus], [autofocus], a[href^='javascript:' i]"),
 ].map((element) => element.outerHTML.slice(0, 200)).concat(globalThis.broken ?? [])`;
 
 async function expectHarmless(page: Page, what: string): Promise<void> {

@@ -24,7 +24,7 @@ async function webpOf(page: Page, png: Buffer): Promise<Buffer> {
   return Buffer.from(base64, "base64");
 }
 
-/** The composite's chart on the market page of the demonstration. door.html has the size of the pictures. */
+/** The composite's chart on the market page of the demonstration. pro-picture.html has the size of the pictures. */
 async function makeChart(
   browser: Browser,
   url: string,

@@ -5,12 +5,14 @@ import { PAGES } from "../../../api/uncounted-routes.ts";
 import type { PlanTerms } from "../plan-terms.ts";
 import { historyOffer } from "./contract-page.ts";
 import { framed, rootOf, type PageSource } from "./page-frame.ts";
+import { proPictureHtml } from "./pro-picture.ts";
 
 export const comparePage = (terms: PlanTerms): PageSource =>
   framed({
     path: PAGES.compare.path,
     title: "Compare",
     main: filled(siteFile("compare.html"), {
+      picture: proPictureHtml(),
       tiers: tiersWhere(({ history }) => history !== null),
       offer: historyOffer(terms, rootOf(PAGES.compare.path)),
     }),

@@ -14,6 +14,7 @@ import { PAGES } from "../../../api/uncounted-routes.ts";
 import type { PlanTerms } from "../plan-terms.ts";
 import { framed, type PageSource } from "./page-frame.ts";
 import { priceHtml } from "./plans-page.ts";
+import { proPictureHtml } from "./pro-picture.ts";
 
 /** `90 days with Starter, 5 years with Pro`. */
 export const historyDepths = (): string =>
@@ -27,6 +28,7 @@ export const indicesPage = (catalog: readonly Contract[] | null): PageSource =>
     main: filled(siteFile("indices.html"), {
       tiers: tiersWhere(({ index }) => index),
       depths: historyDepths(),
+      picture: proPictureHtml(),
       list: catalog === null ? "" : listHtml(catalog),
     }),
     script: "indices.js",

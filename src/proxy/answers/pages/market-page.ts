@@ -9,10 +9,10 @@ import { filled, siteFile } from "../../../site/site-files.ts";
 import { counted, escaped } from "../../../site/text.js";
 import { PAGES } from "../../../api/uncounted-routes.ts";
 import { PLACE_WORDS, type PlanTerms } from "../plan-terms.ts";
-import { assetPath } from "./assets.ts";
 import { datasetOf } from "./crawlers.ts";
-import { framed, hrefOf, type PageSource } from "./page-frame.ts";
+import { framed, type PageSource } from "./page-frame.ts";
 import { fullestHistory, priceHtml, wayHtml } from "./plans-page.ts";
+import { proPictureHtml } from "./pro-picture.ts";
 
 export interface MarketContent {
   /** The free tier's. */
@@ -74,7 +74,6 @@ function doorHtml(
     prices: prices.length === 0 ? "" : `${prices.join(", ")}.`,
     log: isSigned ? "A public signed log" : "A public log",
     depth: fullestHistory(),
-    light: hrefOf("", assetPath("pro-light.webp")),
-    dark: hrefOf("", assetPath("pro-dark.webp")),
+    picture: proPictureHtml(),
   });
 }
