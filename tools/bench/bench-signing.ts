@@ -23,7 +23,7 @@ import { folderPlace, growTo, s3Place, signedStore, type SignedStore } from "./s
 import { appendRollbacks, publishQuotes } from "./vintage-store.ts";
 
 const SIZES = [10, 1_000] as const;
-const SESSIONS = 4;
+const SESSIONS = 5;
 
 const ACTIONS = ["publish", "rollback", "prune"] as const;
 const KEYS = ["none", "--sign-key", "--sign-key --verify-key"] as const;
@@ -132,17 +132,18 @@ async function costsOf(inner: ObjectStore, { market, keys: both }: SignedStore):
     rollBack(store, sessionKey(FIRST_SESSION + at), "bench", clock, keys);
   const pruneOld = (clock: Clock) => (keys: LogKeys) => prune(store, 0, false, clock, keys);
 
-  await measure("publish", sign, publish(1));
-  await measure("publish", verify, publish(2));
-  const second = { now: () => Date.parse(instantIn(FIRST_SESSION + 2)) };
-  await measure("rollback", verify, backTo(1, second));
-  await measure("rollback", sign, backTo(2, second));
+  // A rollback reads the entries back to the session before its own. The long log is older: of the first session.
+  await measure("publish", sign, publish(2));
+  await measure("publish", verify, publish(3));
+  const second = { now: () => Date.parse(instantIn(FIRST_SESSION + 3)) };
+  await measure("rollback", verify, backTo(2, second));
+  await measure("rollback", sign, backTo(3, second));
   await measure("prune", verify, pruneOld(second));
   // With the prune behind a head, all publishes begin from an end of one entry.
   await appendRollbacks(inner, 1, 1_000, both);
-  await measure("publish", none, publish(3));
-  const third = { now: () => Date.parse(instantIn(FIRST_SESSION + 3)) };
-  await measure("rollback", none, backTo(2, third));
+  await measure("publish", none, publish(4));
+  const third = { now: () => Date.parse(instantIn(FIRST_SESSION + 4)) };
+  await measure("rollback", none, backTo(3, third));
   await measure("prune", none, pruneOld(third));
   return costs;
 }
