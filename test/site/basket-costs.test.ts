@@ -37,7 +37,10 @@ const closeOf = (date: string, text: string, breakReason: string | null = null):
 });
 
 describe("closes in a file", () => {
-  const text = fc.string({ unit: fc.constantFrom('"', ",", "\r\n", "\n", "a", "ß", "'", " ") });
+  // A file has a ' before a line break only as the mark of a text that is no formula. The page removes it.
+  const text = fc
+    .string({ unit: fc.constantFrom('"', ",", "\r\n", "\n", "a", "ß", "'", " ") })
+    .filter((reason) => !reason.startsWith("'\r"));
   test.prop([fc.array(text, { minLength: 1, maxLength: 6 })])(
     "come with their digits and the reasons of breaks, whatever stands in these",
     (reasons) => {
