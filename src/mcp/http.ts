@@ -20,6 +20,9 @@ const SETTINGS = { legacy: "stateless", maxRequestBodySize: 100_000 } as const;
 /** Where the API reads keys, and how each key begins. */
 const KEY_FIELDS: ReadonlySet<string> = new Set(["authorization", "x-api-key"]);
 const KEY_PREFIX = "cbk_";
+/** Fields that frame a message, make it conditional or name its sender. They are never passed on. */
+const OF_MESSAGE =
+  /^(?:accept|connection$|content-|expect$|forwarded$|host$|if-|keep-alive$|proxy-|range$|te$|trailer$|transfer-|upgrade|via$|x-forwarded-|x-real-ip$)/;
 
 /**
  * Makes the server. Requests may name this machine or `hosts` in Host and Origin, so that no page of
@@ -64,5 +67,8 @@ export function mcpHttpServer(
 /** Also keys in wrong places: the API refuses them, so that no caller gets the free slice unawares. */
 const keysIn = ({ headers }: ServerRequest): Record<string, string> =>
   Object.fromEntries(
-    [...headers].filter(([name, value]) => KEY_FIELDS.has(name) || value.includes(KEY_PREFIX)),
+    [...headers].filter(
+      ([name, value]) =>
+        KEY_FIELDS.has(name) || (value.includes(KEY_PREFIX) && !OF_MESSAGE.test(name)),
+    ),
   );

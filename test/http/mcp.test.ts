@@ -321,6 +321,25 @@ test("a key in a field where the API refuses one is also refused here", async ()
   }
 });
 
+test("no field that changes the request to the API is passed on, also with a key in it", async () => {
+  const answerWith = async (fields: Record<string, string>): Promise<unknown> => {
+    const agent = await agentOf1x(url, fields);
+    const answer = await agent.call("get_prices", {});
+    await agent.close();
+    return answer;
+  };
+  const plain = await answerWith({});
+  expect(plain).not.toHaveProperty("isError", true);
+  for (const [field, value] of [
+    ["if-none-match", '"cbk_", *'],
+    ["if-match", '"cbk_"'],
+    ["range", "bytes=0-1,cbk_"],
+    ["x-forwarded-host", "cbk_.example"],
+  ] as const) {
+    expect([field, await answerWith({ [field]: value })]).toEqual([field, plain]);
+  }
+});
+
 test("a key of two lines, such as keys create prints, is refused and not shown", async () => {
   const env = { PATH: process.env["PATH"] ?? "", CHIPBOARD_KEY: `${proxy.pro}\nKey of large.` };
   const refused = promisify(execFile)(process.execPath, [CHIPBOARD, "mcp", "--url", proxy.url], {
