@@ -377,6 +377,17 @@ test("backup and restore: after the data is lost, every key and snapshot is back
   await machine.expect("systemctl start chipboard-backup.service");
 });
 
+test("only the state is lost: its newest backup serves every key again", async () => {
+  await machine.expect("rm -rf /var/lib/chipboard/state");
+  await eventually(async () => {
+    const { stdout } = await machine.run("curl --silent http://127.0.0.1:8080/readyz");
+    return !stdout.includes('"state":"ok"');
+  });
+  await machine.expect(blocks("Only the state is lost").join(""));
+  expect(await readyz()).toMatchObject({ status: "ready", state: "ok" });
+  expect(JSON.parse(await withKey("usage"))).toMatchObject({ account: "first" });
+});
+
 test("upgrade and go back: the service runs the release that is named", async () => {
   const installed = await machine.expect("chipboard --version");
   await machine.expect(`cd /srv/source && sed -i 's/"version": ".*"/"version": "9.9.9"/' package.json
