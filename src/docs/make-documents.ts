@@ -38,14 +38,16 @@ function basketRequest(): string {
   return `<div id="programs" data-query="${escaped(query)}">${programs}</div>\n`;
 }
 
-/** The sections of CHANGELOG.md on the API: `### API 1.0.0` of `## 0.3.0, 2026-12-01` is `## 1.0.0, 2026-12-01`. */
+/** The sections of CHANGELOG.md on the API, a level up: `### API 1.0.0` of `## 0.3.0, 2026-12-01` is `## 1.0.0, 2026-12-01`. */
 function changelog(): string {
   const text = readFileSync(new URL("../../CHANGELOG.md", import.meta.url), "utf8");
   const versions = text.split(/^## /m).flatMap((release) => {
     const [head = "", ...sections] = release.split(/^### /m);
     const date = /, \d{4}-\d{2}-\d{2}$/m.exec(head)?.[0] ?? "";
     const changes = sections.find((section) => section.startsWith("API "));
-    return changes === undefined ? [] : changes.replace(/^API (\S+)/, `## $1${date}`);
+    return changes === undefined
+      ? []
+      : changes.replace(/^API (\S+)/, `## $1${date}`).replaceAll(/^#### /gm, "### ");
   });
   return ["# Changelog\n\nThe versions of the API, newest first.\n", ...versions].join("\n");
 }
