@@ -1,7 +1,7 @@
 /** `links`: creates, lists and revokes links. */
 import { Command } from "commander";
 import { clockFromEnvironment, setting } from "../lib/config.ts";
-import { printJson, printLine, printRecords } from "../lib/terminal.ts";
+import { printJson, printLine, printNotice, printRecords } from "../lib/terminal.ts";
 import { examples } from "./every-command.ts";
 import { label } from "./option-values.ts";
 import {
@@ -59,11 +59,17 @@ async function create(
   path: string,
   options: StateOptions & { label?: string },
 ): Promise<void> {
-  const { linkAddress, parseLinkPath } = await import("../proxy/answers/link-target.ts");
+  const { isOffered, linkAddress, parseLinkPath } = await import("../proxy/answers/link-target.ts");
   const read = parseLinkPath(path, clockFromEnvironment().now());
-  const { token, ...made } = await onRegistry(options, "use", (registry) =>
-    registry.createLink(account, read, options.label ?? null),
-  );
+  const { tier, token, ...made } = await onRegistry(options, "use", async (registry) => ({
+    ...(await registry.createLink(account, read, options.label ?? null)),
+    tier: (await registry.account(account)).tier,
+  }));
+  if (!isOffered(read, tier)) {
+    printNotice(
+      `note: ${tier} does not include ${read}: this link answers 403 until ${account} is on a tier that does`,
+    );
+  }
   const link = linkAddress(token, read);
   if (options.json) return printJson({ link, ...made });
   printLine(link);

@@ -269,6 +269,13 @@ test("accounts, keys and usage from beginning to end", async () => {
   expect((await run(`links revoke ${link.slice(3)}`)).code).toBe(2);
   expect((await json(`keys revoke ${link_id}`, 2)).error.message).toContain("expected a KEYID");
   expect(await json(`links revoke ${link_id}`)).toMatchObject({ link_id, status: "revoked" });
+  expect(linked.stderr).toBe("");
+  await json("accounts set other --tier starter");
+  const unread = await run("links create other /superseded.csv?segment=dram");
+  expect([unread.code, unread.stderr]).toEqual([
+    0,
+    "note: starter does not include /superseded.csv?segment=dram: this link answers 403 until other is on a tier that does\n",
+  ]);
   expect((await json("links create acme /prices", 2)).error.message).toContain("/export.csv");
   const listing = (await run("keys ls")).stdout + (await run("accounts show acme")).stdout;
   expect(listing).not.toContain(key);
@@ -277,10 +284,10 @@ test("accounts, keys and usage from beginning to end", async () => {
   const copied = await run(`state copy ${join(folder, "state")} ${join(folder, "copy")}`);
   expect([copied.code, copied.stderr]).toEqual([0, ""]);
   expect(copied.stdout).toMatch(
-    /^Copied 2 accounts, 3 keys, 1 link and 0 counts from \S+ to \S+, and read them back\.\nStart the proxies with --state \S+copy\./,
+    /^Copied 2 accounts, 3 keys, 2 links and 0 counts from \S+ to \S+, and read them back\.\nStart the proxies with --state \S+copy\./,
   );
   const again = await json(`state copy ${join(folder, "state")} ${join(folder, "copy")}`, 4);
-  expect(again.error.message).toContain("copy holds 2 accounts, 3 keys, 1 link and 0 counts");
+  expect(again.error.message).toContain("copy holds 2 accounts, 3 keys, 2 links and 0 counts");
   const backup = join(folder, "state.backup");
   expect(await json(`state backup ${backup}`)).toMatchObject({ to: backup, accounts: 2, keys: 3 });
   expect((await run(`accounts ls --state ${backup}`)).stdout).toBe(

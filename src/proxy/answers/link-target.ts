@@ -3,6 +3,7 @@
  * send none. A link holds a token like a key's. The state holds the account and the file.
  */
 import { InputError } from "../../lib/errors.ts";
+import { TIERS, type TierName } from "../../market/tier.ts";
 import { KEY_PREFIX, LINK_PREFIX, quoted } from "../../state/api-keys.ts";
 import { VINTAGE } from "../../api/parameters.ts";
 import {
@@ -58,6 +59,12 @@ export function parseLinkPath(text: string, nowMs: number): string {
   const denial = faultsDenial(faults);
   if (denial !== null) throw new InputError(`Path ${quoted(text)}: ${denial.detail}`);
   return path;
+}
+
+/** Whether the tier may read the file of a link's path. */
+export function isOffered(path: string, tier: TierName): boolean {
+  const target = targetOf(path);
+  return target !== undefined && target.route.isOffered(TIERS[tier], target.query);
 }
 
 export const linkAddress = (token: string, path: string): string =>
