@@ -188,7 +188,7 @@ export function coverageLine({ counts, memory, semiconductor }, locked = 0) {
   if (all === 0) return "No contract has a level at this session yet.";
   if (locked > 0) {
     const contracts = counted(all + locked, "contract");
-    return `${all} of ${contracts}, free. <a href="#locked">See all ${all + locked}</a>.`;
+    return `${all} of ${contracts}<span class="keyless">, free. <a href="#locked">See all ${all + locked}</a></span>.`;
   }
   const carried = [...memory, ...semiconductor].filter(({ basis }) => basis === "carried").length;
   const fresh = carried === 0 ? "all priced this session" : `${carried} carried from before`;

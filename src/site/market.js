@@ -182,9 +182,7 @@ byId("clear").addEventListener("click", () => {
 
 async function showBoard() {
   const { body, snapshot, problem } = await askJson("prices");
-  if (problem !== null) {
-    return { ...problem, detail: `${problem.detail} The page shows what everybody sees.` };
-  }
+  if (problem !== null) return problem;
   const board = /** @type {Board} */ (body);
   byId("session").innerHTML = sessionLine(board);
   byId("attribution").textContent = board.attribution;

@@ -76,6 +76,29 @@ for (const path of [...PLACES, ...ENRICHED]) {
   }
 }
 
+inChromium(
+  "while the service is away, / has the free board, and claims nothing of the key",
+  async () => {
+    const { context } = await watchedContext(browser as Browser);
+    try {
+      const page = await context.newPage();
+      await keepKey(page, proxy.pro);
+      await page.route("**/api/**", (route) => route.abort());
+      await open(page, proxy.url);
+      expect(await page.locator("#board tbody tr").count()).toBeGreaterThan(0);
+      expect(await page.innerText("#shown")).toMatch(/^\d+ of \d+ contracts\.$/);
+      const everybody = page.getByText("This is the page without a key.");
+      expect(await everybody.isVisible()).toBe(true);
+      await page.unroute("**/api/**");
+      await page.getByRole("button", { name: "Retry" }).click();
+      await page.locator(".charted").waitFor();
+      expect(await everybody.isVisible()).toBe(false);
+    } finally {
+      await context.close();
+    }
+  },
+);
+
 for (const path of PLACES) {
   inChromium(`${path} says that the service is away, and asks again in place`, async () => {
     const { context } = await watchedContext(browser as Browser);
