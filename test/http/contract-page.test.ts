@@ -142,6 +142,7 @@ describe("without a key", () => {
       expect(own).not.toContain(String(spot_usd));
       expect(text).toContain('<details id="proof" hidden>');
       expect(own).not.toMatch(/\d{4}-\d\d-\d\d|table|<time/);
+      expect(own).toMatch(/Particulars<\/h2>\n<dl class="facts">\n<div><dt>Unit<\/dt>/);
     }
   });
 

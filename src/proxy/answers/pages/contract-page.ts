@@ -3,6 +3,7 @@ import { inBoardOrder, isDelisted, type Contract } from "../../../market/contrac
 import type { Session } from "../../../market/session.ts";
 import { KEY_TIER_NAMES, KEYLESS, TIERS } from "../../../market/tier.ts";
 import type { Board } from "../../../site/board.js";
+import { section } from "../../../site/html.js";
 import { filled, siteFile } from "../../../site/site-files.ts";
 import {
   detailsHtml,
@@ -44,6 +45,7 @@ export const contractPage = (body: ContractBody, around: Surroundings): PageSour
 
 /** With what the catalog says, which is public; neither a level nor whether there is one. */
 export function lockedPage(
+    isLocked: false,
   reason: "key_required" | "not_on_board",
   contract: Contract,
   around: Surroundings,
@@ -54,12 +56,16 @@ export function lockedPage(
   else if (reason === "not_on_board") why = "Without a key this contract has no price yet.";
   return page(contract, around, {
     level: `<p class="keyless">${why} Have a key? <a href="#key-field">Paste it above</a>.</p>
-<p class="action keyless">${wayHtml(around.terms, PLACE_WORDS.get_url, ROOT)}</p>
-<dl class="facts">
+<p class="action keyless">${wayHtml(around.terms, PLACE_WORDS.get_url, ROOT)}</p>`,
+    details: section(
+      "particulars",
+      "Particulars",
+      `<dl class="facts">
 <div><dt>Unit</dt><dd>${foreign(contract.unit)}</dd></div>
 <div><dt>Source</dt><dd>${foreign(contract.source)}</dd></div>
 </dl>`,
-    details: "",
+    ),
+    isLocked: true,
   });
 }
 
@@ -99,10 +105,10 @@ function segmentRows(segment: string, { catalog, head, board }: Surroundings): O
 function page(
   { id, name, ticker, segment }: Named,
   around: Surroundings,
-  parts: { readonly level: string; readonly details: string },
+  content: { readonly level: string; readonly details: string; readonly isLocked: boolean },
 ): PageSource {
   const { terms, origin } = around;
-  const isLocked = parts.details === "";
+  const { isLocked, ...parts } = content;
   const url = origin + DATA_ROUTES.contract.path.replace("{id}", id);
   return framed({
     path: PAGES.contract.path.replace("{id}", id),
