@@ -46,7 +46,10 @@ async function show(caller) {
     tellProblem(trouble, await explainMoment(problem), () => void show(caller));
   }
   if (record.content !== null) {
-    showRecord(record.content, caller);
+    // A board of another session would tell another delay.
+    const isSame = board.content?.session_utc === record.content.session_utc;
+    const next = isSame && asOf() === "" ? board.content.next_session_utc : null;
+    showRecord(record.content, caller, next);
     tellPublication(record.publication);
   }
   if (board.content !== null) {
@@ -98,10 +101,11 @@ function tellPublication(publication) {
 /**
  * @param {import("./record.js").ContractBody} body
  * @param {import("./key.js").Caller} caller
+ * @param {string | null} next when the next session is due
  */
-function showRecord(body, { offer }) {
+function showRecord(body, { offer }, next) {
   /** @type {HTMLElement} */ (document.querySelector("h1")).innerHTML = foreign(body.name);
-  byId("level").innerHTML = levelHtml(body, offer);
+  byId("level").innerHTML = levelHtml(body, offer, next);
   byId("details").innerHTML = detailsHtml(body);
   byId("attribution").textContent = body.attribution;
 }

@@ -1,6 +1,6 @@
 /** A contract's record as HTML, the same in Node and in the browser. */
 import { DAY_MS, dateText, dateWords, dayOf } from "./axis.js";
-import { basisHtml, LOCK, placeLine } from "./board.js";
+import { basisHtml, LOCK, placeLine, sessionLine } from "./board.js";
 import { rounded } from "./decimal.js";
 import { scrolling, section, tableHtml } from "./html.js";
 import {
@@ -44,13 +44,18 @@ const CHANGES = /** @type {const} */ ([
  * @param {ContractBody} body
  * @param {{ delaySessions: number, depthDays: number }} tier how many sessions it is behind when nothing
  *   is late, and how deep its history is
+ * @param {string | null} next when the board's next session is due; null: of a page as known on a day
  */
-export function levelHtml(body, { delaySessions, depthDays }) {
+export function levelHtml(body, { delaySessions, depthDays }, next) {
   const changes = CHANGES.map(([field, label, days]) => {
     const why = body[field] == null ? whyMissing(body, days, depthDays) : "";
     return `<div><dt>${label}, %</dt><dd data-field="${field}">${changeHtml(body[field])}</dd><dd class="sub">${why}</dd></div>`;
   });
-  return `${placeLine(body, delaySessions)}
+  const isLast = next === null || body.basis === "discontinued";
+  const place = isLast
+    ? placeLine(body, delaySessions)
+    : sessionLine({ ...body, next_session_utc: next });
+  return `${place}
 ${discontinuedLine(body)}<dl class="figures level">
 <div><dt>Level, <span data-field="unit">${foreign(body.unit)}</span></dt><dd data-field="spot_usd">${figureHtml(body.spot_usd)}</dd>
 <dd class="sub"><span data-field="basis">${basisHtml(body.basis)}</span> as of <time data-field="as_of">${escaped(body.as_of)}</time></dd></div>

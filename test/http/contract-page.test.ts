@@ -116,6 +116,8 @@ describe("without a key", () => {
       const { name, session_utc, attribution } = await answer(id, "free");
       for (const part of [name, session_utc, attribution, id]) expect(text).toContain(part);
       expect(text).toContain("Late: 1 session overdue.");
+      const isDelisted = LISTED.find((each) => each.id === id)?.kind === "delisted";
+      expect(text.includes("The next update was due <time")).toBe(!isDelisted);
       const command = `chipboard check <span data-option></span>\\\n  '<span data-proof>${proxy.url}${API}/prices/${id}</span>'`;
       expect(text).toContain(command);
     }
@@ -140,9 +142,9 @@ describe("without a key", () => {
       const own = text.slice(text.indexOf("<h1>"), text.indexOf('<div id="others"'));
       expect(own).not.toContain("data-field");
       expect(own).not.toContain(String(spot_usd));
+      expect(own).toMatch(/Particulars<\/h2>\n<dl class="facts">\n<div><dt>Unit<\/dt>/);
       expect(text).toContain('<details id="proof" hidden>');
       expect(own).not.toMatch(/\d{4}-\d\d-\d\d|table|<time/);
-      expect(own).toMatch(/Particulars<\/h2>\n<dl class="facts">\n<div><dt>Unit<\/dt>/);
     }
   });
 
@@ -242,6 +244,11 @@ inChromium.each(TIER_NAMES)("in a browser, %s: every figure is the API's", async
     expect(
       await page.getByRole("link", { name: body.source, exact: true }).getAttribute("href"),
     ).toBe(body.source_url);
+    const key = keyOf(tier);
+    const board = await proxy.get(`${API}/prices`, key === null ? {} : { key });
+    const { next_session_utc: next } = board.json;
+    const due = page.locator(`.session time[datetime="${next}"]`);
+    expect(await due.count()).toBe(body.basis === "discontinued" ? 0 : 1);
     const discontinued = `Discontinued: this contract is off the board. Its last level is of ${body.as_of}`;
     expect(main.includes(discontinued)).toBe(body.basis === "discontinued");
     const { delisted_on: day } = body;
@@ -665,6 +672,7 @@ inChromium.each(["starter", "pro"] as const)(
       );
       expect(new URL(page.url()).searchParams.get("as_of")).toBe(day);
       expect(await fieldsOf(page)).toEqual(expected(then));
+      expect(await page.locator(".session time").count()).toBe(1);
       const published = await proxy.get(`${API}/${path}?publication=${publication}`, { key });
       expect(published.json).toEqual(then);
       expect((await readAll(page)).at(-1)).toEqual([

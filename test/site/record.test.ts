@@ -64,7 +64,7 @@ const STARTER = { delaySessions: 1, depthDays: 90 };
 
 describe("a record", () => {
   test("says n/a where a change is missing, and leaves other missing fields out", () => {
-    const level = valuesOf(levelHtml(OLDER, STARTER));
+    const level = valuesOf(levelHtml(OLDER, STARTER, null));
     expect(level).toMatchObject({
       spot_usd: "1,234.50",
       chg_24h_pct: "−0.50",
@@ -106,7 +106,7 @@ describe("a record", () => {
       column.kind === "decimal" ? 1 : column.kind === "text" ? "Text" : "2026-11-18",
     ]);
     const body = { ...OLDER, ...Object.fromEntries(values) };
-    const html = levelHtml(body, STARTER) + detailsHtml(body);
+    const html = levelHtml(body, STARTER, null) + detailsHtml(body);
     const shown = [...html.matchAll(/data-field="(\w+)"/g)].map(([, field]) => field as string);
     const elsewhere = ["id", "ticker", "name", "segment", "source_url"];
     expect([...shown, ...elsewhere]).toEqual(expect.arrayContaining(RECORD_COLUMNS.map(fieldOf)));
@@ -114,9 +114,9 @@ describe("a record", () => {
 
   test("says why a change is missing: a break since, or a first level that the tier can see", () => {
     const whys = (fields: Partial<ContractBody>, tier = STARTER) =>
-      [...levelHtml({ ...OLDER, ...fields }, tier).matchAll(/class="sub">([a-z][^<]*)</g)].map(
-        ([, why]) => why,
-      );
+      [
+        ...levelHtml({ ...OLDER, ...fields }, tier, null).matchAll(/class="sub">([a-z][^<]*)</g),
+      ].map(([, why]) => why);
     const broken = { break: { session_utc: "2026-06-01T00:00:00.000Z", reason: "5600 MT/s" } };
     expect(whys({ ...broken, chg_180d_pct: null })).toEqual(Array(2).fill("break on 1 June 2026"));
     const from = (date: string) => ({ history: [{ date, close_usd: 1 }] });
@@ -127,10 +127,10 @@ describe("a record", () => {
   });
 
   test("is late by the sessions that it is behind beyond its tier's delay", () => {
-    expect(levelHtml(OLDER, STARTER)).not.toContain("Late:");
-    const late = levelHtml({ ...OLDER, delayed_sessions: 3 }, STARTER);
+    expect(levelHtml(OLDER, STARTER, null)).not.toContain("Late:");
+    const late = levelHtml({ ...OLDER, delayed_sessions: 3 }, STARTER, null);
     expect(late).toContain("Late: 2 sessions overdue.");
-    expect(levelHtml(OLDER, { ...STARTER, delaySessions: 0 })).toContain(
+    expect(levelHtml(OLDER, { ...STARTER, delaySessions: 0 }, null)).toContain(
       "Late: 1 session overdue.",
     );
   });

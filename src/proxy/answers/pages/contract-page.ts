@@ -39,13 +39,17 @@ const ROOT = rootOf(PAGES.contract.path);
 /** With a contract's record. */
 export const contractPage = (body: ContractBody, around: Surroundings): PageSource =>
   page(body, around, {
-    level: levelHtml(body, { delaySessions: KEYLESS.delaySessions, depthDays: 0 }),
+    level: levelHtml(
+      body,
+      { delaySessions: KEYLESS.delaySessions, depthDays: 0 },
+      around.board?.next_session_utc ?? null,
+    ),
     details: detailsHtml(body),
+    isLocked: false,
   });
 
 /** With what the catalog says, which is public; neither a level nor whether there is one. */
 export function lockedPage(
-    isLocked: false,
   reason: "key_required" | "not_on_board",
   contract: Contract,
   around: Surroundings,
