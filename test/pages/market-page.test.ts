@@ -726,14 +726,16 @@ inChromium("names are whole on all widths and on paper", () =>
   }),
 );
 
-inChromium.each(TIER_NAMES)("%s: on paper every figure stands below its head", (tier) =>
-  visit(tier, async (page) => {
-    await page.emulateMedia({ media: "print" });
-    // A4, upright and across.
-    for (const width of [718, 1047]) {
-      await page.setViewportSize({ width, height: 1000 });
-      const astray = await page.evaluate<string[]>(
-        `(() => {
+inChromium.each(TIER_NAMES)(
+  "%s: paper has each figure below its head, and no empty place",
+  (tier) =>
+    visit(tier, async (page) => {
+      await page.emulateMedia({ media: "print" });
+      // A4, upright and across.
+      for (const width of [718, 1047]) {
+        await page.setViewportSize({ width, height: 1000 });
+        const astray = await page.evaluate<string[]>(
+          `(() => {
           const rows = [...document.querySelectorAll("#board tr")].filter((row) => row.checkVisibility());
           const placesOf = (row) => [...row.cells].filter((cell) => cell.checkVisibility()).map((cell) => {
             const { left, right, width } = cell.getBoundingClientRect();
@@ -743,10 +745,19 @@ inChromium.each(TIER_NAMES)("%s: on paper every figure stands below its head", (
           const [head, ...others] = rows.map(placesOf);
           return [...new Set(others)].filter((places) => places !== head);
         })()`,
-      );
-      expect([width, astray]).toEqual([width, []]);
-    }
-  }),
+        );
+        expect([width, astray]).toEqual([width, []]);
+        const empty = await page.evaluate<number[]>(
+          `["#overview", "#moves"].map((id) => document.querySelector(id)).map((part) => {
+          const inside = [...part.querySelectorAll(":scope > p, :scope > * > *")];
+          const places = inside.map((each) => each.getBoundingClientRect());
+          const ends = places.flatMap(({ height, bottom }) => (height > 0 ? bottom : []));
+          return part.getBoundingClientRect().bottom - Math.max(0, ...ends);
+        })`,
+        );
+        expect([width, empty.filter((heightPx) => heightPx > 24)]).toEqual([width, []]);
+      }
+    }),
 );
 
 inChromium("a page that the back button shows has no figures of a forgotten key", async () => {
