@@ -25,11 +25,13 @@ const answerTo = (path: string): { [name: string]: number } =>
     examples.find(({ request, tier }) => request === `GET /api/public/v1/${path}` && tier === "pro")
       ?.body ?? "",
   );
+/** The rows of the tables in a text, with numbers as programs write them. */
+const numbersOf = (text: string): string[][] => rowsOf(text.replaceAll(/(?<=\d),(?=\d{3})/g, ""));
 const percent = (ratio: number): number => Number(((ratio - 1) * 100).toFixed(2));
 
 describe("the index by example", () => {
   const section = under(TEXT, "The index by example");
-  const cells = rowsOf(section);
+  const cells = numbersOf(section);
   const index = equalWeighted(
     cells.slice(0, 3).map(([id = "", base, now]) => ({
       id,
@@ -75,7 +77,7 @@ describe("the index by example", () => {
 describe("the worked example", () => {
   test("has the levels that were published", () => {
     const ids = ["ddr5-16gb", "tlc-1tb", "n3-wafer"];
-    const told = rowsOf(under(TEXT, "Worked example")).flatMap(([session = "", ...cells]) =>
+    const told = numbersOf(under(TEXT, "Worked example")).flatMap(([session = "", ...cells]) =>
       cells.flatMap((cell, at) =>
         cell === "" ? [] : [`${ids[at]} ${session.replace(" ", "T")} ${Number(cell)}`],
       ),
@@ -166,7 +168,7 @@ describe("its examples of a gap and of a misprint", () => {
     catalog: string,
     runOf: (cells: readonly string[]) => Partial<Run>,
   ): Promise<[found: unknown, told: unknown]> {
-    const rows = rowsOf(under(TEXT, heading)).filter(([first = ""]) => /^\d{4}-/.test(first));
+    const rows = numbersOf(under(TEXT, heading)).filter(([first = ""]) => /^\d{4}-/.test(first));
     const store = new MemoryStore();
     for (const [at, cells] of rows.entries()) {
       await mustPublish(store, {
@@ -209,7 +211,7 @@ describe("its examples of a gap and of a misprint", () => {
 });
 
 describe("its example of a series", () => {
-  const dated = rowsOf(under(TEXT, "Series")).filter(([first = ""]) => /^\d{4}-/.test(first));
+  const dated = numbersOf(under(TEXT, "Series")).filter(([first = ""]) => /^\d{4}-/.test(first));
   const rows = dated.slice(0, 3);
   const levels = rows.map((cells) => cells.slice(1, 4).map((cell) => Number(cell)));
 
@@ -265,4 +267,12 @@ test("it says what each basis means, and what each gate refuses", () => {
     rowsOf(under(TEXT, heading)).map(([cell]) => cell?.replaceAll("`", ""));
   expect(first("Basis")).toEqual([...BOARD_BASES, "discontinued"]);
   expect(first("Checks before publication")).toEqual(GATE_NAMES);
+});
+
+test("numbers in its tables have their thousands apart", () => {
+  const numbers = rowsOf(TEXT)
+    .flat()
+    .filter((cell) => /^[\d,]{4,}$/.test(cell));
+  expect(numbers).toContain("10,000");
+  expect(numbers.filter((cell) => !/^\d{1,3}(,\d{3})+$/.test(cell))).toEqual([]);
 });
