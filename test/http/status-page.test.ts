@@ -5,6 +5,7 @@ import { rollBack } from "../../src/desk/rollback.ts";
 import { sessionStartMs } from "../../src/market/session.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
+import { expectInSight } from "../pages/visit.ts";
 import {
   ATTRIBUTION,
   eventually,
@@ -112,6 +113,11 @@ describe("in a browser", () => {
     const sentence = await page.locator(".verdict p").innerText();
     expect(sentence).toContain(`The session of ${written(status.head.session_utc)} is served;`);
     expect(sentence).toContain(written(status.next_session_utc));
+    // On a phone nothing of a row is cut off, nor does the table scroll.
+    for (const width of [360, 1280]) {
+      await page.setViewportSize({ width, height: 800 });
+      await expectInSight(page, ".sessions :is(th, td, code, .tag)", width);
+    }
     await expectStrip(
       page,
       rows.map(([, state = ""]) => state),
