@@ -220,17 +220,23 @@ export function contributionsTable(contributions, nameOf) {
     figureColumn("Cost, USD", "cost_usd", figureHtml),
     {
       label: "Share of cost, %",
+      head: "Share, %",
       field: "share",
       name: "share",
       value: ({ cost_usd: cost }) => shareOf(cost, costs),
       html: ({ cost_usd: cost }) => figureHtml(shareOf(cost, costs)),
     },
-    bar("Of the year’s change, %", "contribution"),
-    { ...bar("Of the 24 h change, %", "contribution_24h_pct"), name: "day" },
-    figureColumn(isOfQuantities ? "Share a year ago, %" : "Weight, %", "weight_pct", placesHtml),
-    figureColumn("A year ago, USD", "base_usd", figureHtml, ({ base_as_of }) =>
-      dateHtml(base_as_of),
-    ),
+    { ...bar("Of the year’s change, %", "contribution"), name: "year" },
+    { ...bar("Of the 24 h change, %", "contribution_24h_pct"), head: "24 h, %", name: "day" },
+    isOfQuantities
+      ? { ...figureColumn("Share a year ago, %", "weight_pct", placesHtml), head: "Share then, %" }
+      : figureColumn("Weight, %", "weight_pct", placesHtml),
+    {
+      ...figureColumn("A year ago, USD", "base_usd", figureHtml, ({ base_as_of }) =>
+        dateHtml(base_as_of),
+      ),
+      head: "Year ago, USD",
+    },
     figureColumn("Level, USD", "spot_usd", figureHtml, ({ as_of }) => dateHtml(as_of)),
     figureColumn("Change, %", "relative", (relative) => againstHtml(percentOf(relative))),
     {
@@ -241,10 +247,13 @@ export function contributionsTable(contributions, nameOf) {
   ];
   const hidden = new Set(isOfQuantities ? [] : ["quantity", "cost_usd", "share"]);
   if (isSameShare) hidden.add("weight_pct");
-  const visible = columns.filter(({ field = "" }) => !hidden.has(field));
+  const [contract, ...figures] = columns.filter(({ field = "" }) => !hidden.has(field));
   return tableHtml(
-    ' class="contributions"',
-    visible,
+    ' class="contributions stacked"',
+    [
+      /** @type {ContributionColumn} */ (contract),
+      ...figures.map((column) => ({ head: column.label, ...column })),
+    ],
     contributions,
     ({ id }) => ` data-id="${escaped(id)}"`,
   );

@@ -9,7 +9,7 @@ import { runInNewContext } from "node:vm";
 import { parse } from "csv-parse/sync";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from "vitest";
-import { keepKey, open, watchedContext, type Watch } from "../pages/visit.ts";
+import { expectInSight, keepKey, open, watchedContext, type Watch } from "../pages/visit.ts";
 import { hasBrowser, inChromium as testInChromium, openBrowser } from "../services/browser.ts";
 import { eventually, snapshotOf, startTestProxy, type TestProxy } from "./fixture.ts";
 import {
@@ -456,6 +456,7 @@ describe("with a key of pro", () => {
     for (const width of [360, 1280]) {
       await page.setViewportSize({ width, height: 800 });
       expect(await page.evaluate<number>("document.documentElement.scrollWidth")).toBe(width);
+      await expectInSight(page, "#contributions :is(button, tbody th, td, small)", width);
     }
     expect(watch.complaints).toEqual([]);
   });

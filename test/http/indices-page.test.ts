@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from "vi
 import { dayText } from "../../src/site/axis.js";
 import { changeBetween, rounded } from "../../src/site/decimal.js";
 import { closesFrom, startOf } from "../../src/site/history.js";
-import { keepKey, open, watchedContext, type Watch } from "../pages/visit.ts";
+import { expectInSight, keepKey, open, watchedContext, type Watch } from "../pages/visit.ts";
 import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
 import { eventually, snapshotOf, startTestProxy, type TestProxy } from "./fixture.ts";
 import {
@@ -242,6 +242,7 @@ describe("with a key", () => {
       for (const width of [360, 1280]) {
         await page.setViewportSize({ width, height: 800 });
         expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
+        await expectInSight(page, "#contributions :is(button, tbody th, td, small)", width);
       }
       expect(watch.complaints).toEqual([]);
     },
