@@ -813,6 +813,27 @@ inChromium(
   },
 );
 
+inChromium("the picture of Pro has the width of a page, and on a phone a drawing for it", () =>
+  visit("free", async (page) => {
+    const picture = 'document.querySelector(".pro-picture img")';
+    for (const [width, ownWidth, file] of [
+      [390, 358, /pro-narrow-light/],
+      [1280, 480, /pro-light/],
+    ] as const) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.locator(".pro-picture img").scrollIntoViewIfNeeded();
+      await expect.poll(() => page.evaluate<string>(`${picture}.currentSrc`)).toMatch(file);
+      await page.evaluate(`${picture}.decode()`);
+      const [shown = 0, ratio, drawnRatio = 0] = await page.evaluate<number[]>(
+        `[${picture}].flatMap((one) =>
+          [one.clientWidth, one.width / one.height, one.naturalWidth / one.naturalHeight])`,
+      );
+      expect(Math.abs(shown - ownWidth)).toBeLessThanOrEqual(2);
+      expect(ratio).toBeCloseTo(drawnRatio, 1);
+    }
+  }),
+);
+
 inChromium("without script the free board is there, and nothing that needs one", async () => {
   const { context } = await watchedContext(browser as Browser, { javaScriptEnabled: false });
   try {

@@ -24,24 +24,31 @@ async function webpOf(page: Page, png: Buffer): Promise<Buffer> {
   return Buffer.from(base64, "base64");
 }
 
-/** The composite's chart on the market page of the demonstration. pro-picture.html has the size of the pictures. */
+/** The pictures of a chart: the page's width, and the picture's size, which pro-picture.html has. */
+const CHARTS = [
+  { name: "pro", pageWidth: 720, width: 680, height: 380, deviceScaleFactor: 1.5 },
+  { name: "pro-narrow", pageWidth: 390, width: 382, height: 408, deviceScaleFactor: 2 },
+];
+
+/** The composite's chart on the market page of the demonstration. */
 async function makeChart(
   browser: Browser,
   url: string,
   key: string,
   scheme: "light" | "dark",
+  { name, pageWidth, width, height, deviceScaleFactor }: (typeof CHARTS)[number],
 ): Promise<void> {
   const page = await browser.newPage({
-    viewport: { width: 720, height: 900 },
+    viewport: { width: pageWidth, height: 900 },
     colorScheme: scheme,
-    deviceScaleFactor: 1.5,
+    deviceScaleFactor,
   });
   await page.addInitScript((kept) => sessionStorage.setItem("chipboard-key", kept), key);
   await page.goto(url, { waitUntil: "networkidle" });
   const { x, y } = (await page.locator("#composite").boundingBox()) ?? { x: 0, y: 0 };
-  const clip = { x: x - 12, y: y - 8, width: 680, height: 380 };
+  const clip = { x: x - 12, y: y - 8, width, height };
   const webp = await webpOf(page, await page.screenshot({ clip }));
-  writeFileSync(new URL(`pro-${scheme}.webp`, SITE), webp);
+  writeFileSync(new URL(`${name}-${scheme}.webp`, SITE), webp);
 }
 
 /** What a message shows of a link: no figures, because it stays while they change. */
@@ -64,7 +71,9 @@ async function makeCard(browser: Browser): Promise<void> {
 const [url = "", key = ""] = process.argv.slice(2);
 const browser = await chromium.launch(BROWSER);
 try {
-  for (const scheme of ["light", "dark"] as const) await makeChart(browser, url, key, scheme);
+  for (const scheme of ["light", "dark"] as const) {
+    for (const chart of CHARTS) await makeChart(browser, url, key, scheme, chart);
+  }
   await makeCard(browser);
 } finally {
   await browser.close();

@@ -8,4 +8,6 @@ export const proPictureHtml = (): string =>
   filled(siteFile("pro-picture.html"), {
     light: hrefOf("", assetPath("pro-light.webp")),
     dark: hrefOf("", assetPath("pro-dark.webp")),
+    narrow_light: hrefOf("", assetPath("pro-narrow-light.webp")),
+    narrow_dark: hrefOf("", assetPath("pro-narrow-dark.webp")),
   });
