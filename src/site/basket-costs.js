@@ -53,7 +53,9 @@ export function costsOf(closes, parts, carryDaysOf, session) {
     const breakReason = own
       .flatMap((close) => (close.date === date && close.breakReason) || [])
       .join("; ");
-    points.push({ date, close: Number(text), text, breakReason, isBreak: breakReason !== "" });
+    const isBreak = breakReason !== "";
+    const at = new Date(endMs).toISOString();
+    points.push({ date, close: Number(text), text, session: at, breakReason, isBreak });
   }
   return points;
 }

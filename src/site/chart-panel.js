@@ -13,6 +13,7 @@ import { keep, keepButtons } from "./save.js";
  * @property {(points: readonly import("./chart.js").Point[]) => string} titleOf The title of those that are drawn.
  * @property {string} to The last date of the axis.
  * @property {number} depthDays Of the caller's tier; longer ranges are not offered.
+ * @property {number} [nearDays] How many days a close is in force, where a range begins.
  * @property {string} fileName Name of saved files, without extension.
  * @property {string} csv The text of the CSV.
  * @property {readonly string[]} notes Lines below the saved chart, such as the credit line.
@@ -30,14 +31,14 @@ import { keep, keepButtons } from "./save.js";
  * @param {Panel} panel
  */
 export function showChart(box, panel) {
-  const { points, to, isBare = false, capacityGb = null, request } = panel;
-  const ranges = isBare ? ["all"] : rangesWithin(points, to, panel.depthDays);
+  const { points, to, nearDays, isBare = false, capacityGb = null, request } = panel;
+  const ranges = isBare ? ["all"] : rangesWithin(points, to, panel.depthDays, nearDays);
   const wanted = [fromAddress("range"), "1y"].find((range) => ranges.includes(range)) ?? "all";
   draw(wanted, fromAddress("per") === "gb");
 
   /** @param {string} range @param {boolean} isPerGb if there is a capacity */
   function draw(range, isPerGb) {
-    const from = startOf(range, to, points);
+    const from = startOf(range, to, points, nearDays);
     const within = closesFrom(points, from);
     const isDivided = isPerGb && capacityGb !== null;
     const drawnPoints = isDivided ? perGigabyte(within, capacityGb) : within;

@@ -131,6 +131,7 @@ function showHistory(body, csv, publication, { tier, offer }) {
     unit: body.unit,
     to: body.basis === "discontinued" ? last.date : body.session_utc.slice(0, 10),
     depthDays: offer.depthDays,
+    nearDays: body.max_carry_days,
     decimals: Infinity,
     heightPx: matchMedia("(min-width: 720px)").matches ? 380 : 300,
     fileName: `chipboard-${body.session_utc.slice(0, 13)}Z-${tier}-${body.id}`,

@@ -13,13 +13,14 @@ const RANGES = ["30d", "90d", "6m", "ytd", "1y", "5y"];
  * @param {readonly Point[]} points
  * @param {string} to the last date of the axis
  * @param {number} depthDays years as 365 days
+ * @param {number} [nearDays] as of `startOf`
  */
-export function rangesWithin(points, to, depthDays) {
+export function rangesWithin(points, to, depthDays, nearDays = NEAR_DAYS) {
   const within = RANGES.filter((range) => {
-    const from = dayOf(startOf(range, to, points));
+    const from = dayOf(startOf(range, to, points, nearDays));
     const days = dayOf(to) - from;
-    // Five years have one or two days more, and a line may begin with the close before a weekend.
-    return days < depthDays + 2 + NEAR_DAYS && dayOf(points[0]?.date ?? to) - from <= days / 10;
+    // Five years have one or two days more, and a line may begin with an earlier close.
+    return days < depthDays + 3 + nearDays && dayOf(points[0]?.date ?? to) - from <= days / 10;
   });
   return [...within, "all"];
 }
@@ -29,15 +30,16 @@ export const NEAR_DAYS = 3;
 
 /**
  * The first day of a range that ends with a day: so many days before, or the same day of an earlier month (29
- * February: the 28th), so that the line has the change that tables call by the same name. It begins with the last
- * close near that day, if there is one. The year to date begins with the last close of the year before, or on 1
- * January if there is none.
+ * February: the 28th), so that the line has the change that tables call by the same name. It begins with the close in
+ * force then, if there is one: at a session of 00:00 with one of an earlier day, because a day's close is of 12:00. The
+ * year to date begins with the last close of the year before, or on 1 January if there is none.
  *
  * @param {string} range
  * @param {string} to `YYYY-MM-DD`
  * @param {readonly Point[]} [points]
+ * @param {number} [nearDays] how many days a close is in force
  */
-export function startOf(range, to, points = []) {
+export function startOf(range, to, points = [], nearDays = NEAR_DAYS) {
   const newYear = `${to.slice(0, 4)}-01-01`;
   const count = Number.parseInt(range, 10);
   if (range === "all") return points[0]?.date ?? to;
@@ -45,8 +47,10 @@ export function startOf(range, to, points = []) {
   const day = range.endsWith("d")
     ? dayOf(to) - count
     : monthsBefore(to, range.endsWith("y") ? count * 12 : count);
-  const near = points.findLast(({ date }) => dayOf(date) <= day && dayOf(date) >= day - NEAR_DAYS);
-  return near?.date ?? dateText(day);
+  const last = points.at(-1);
+  const isMidnight = last?.date === to && last.session?.includes("T00") === true;
+  const near = points.findLast(({ date }) => dayOf(date) <= (isMidnight ? day - 1 : day));
+  return near === undefined || dayOf(near.date) < day - nearDays ? dateText(day) : near.date;
 }
 
 /** @param {string} to @param {number} months @returns {number} a day since 1970 */
@@ -100,6 +104,7 @@ export function closesOf(csv, corrections) {
       date: cell("date"),
       close: Number(cell("close_usd")),
       text: cell("close_usd"),
+      session: cell("session_utc"),
       ...(low !== "" && { low: Number(low), high: Number(high) }),
       breakReason,
       isBreak: breakReason !== null,

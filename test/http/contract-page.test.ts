@@ -282,10 +282,13 @@ function within(body: ContractBody, range: string): [string, number][] {
   const year = all.findLastIndex(([date]) => date < end.toISOString().slice(0, 4));
   if (range === "YTD") return all.slice(year);
   if (range === "All") return all;
-  // With the close of the day that the range counts from, or of up to three days before.
-  const near = new Date(Date.parse(after) - 3 * 86_400_000).toISOString().slice(0, 10);
-  const first = all.findLast(([date]) => date <= after && date >= near)?.[0] ?? after;
-  return all.filter(([date]) => date >= first);
+  // With the close in force then: at 00:00 the day has no close yet.
+  const isMidnight = body.session_utc.includes("T00");
+  const near = new Date(Date.parse(after) - body.max_carry_days * 86_400_000).toISOString();
+  const first = all.findLast(
+    ([date]) => (isMidnight ? date < after : date <= after) && date >= near.slice(0, 10),
+  );
+  return all.filter(([date]) => date >= (first?.[0] ?? after));
 }
 
 /** The date and the figure under the cursor. */
@@ -344,6 +347,8 @@ describe("the chart", () => {
           expect(
             (await page.textContent(".chart-title"))?.replace("+", "").replace("\u{2212}", "-"),
           ).toBe(`${body.name}: ${change} % since ${first}`);
+          // Title and table have the same figure for a year.
+          if (range === "1 y") expect(Number(change)).toBe(body.chg_yoy_pct);
           const slider = page.getByRole("slider");
           expect(await slider.getAttribute("max")).toBe(String(closes.length - 1));
           const day = new Date(closes[0]?.[0] as string);

@@ -76,11 +76,16 @@ const OF_CONTRACT = [
   "inputs",
 ];
 /** What a chart of closes shows first: a year, or all if they are fewer. */
-function drawnOf(history: readonly Point[], to: string, tier: TierName): readonly Point[] {
+function drawnOf(
+  history: readonly Point[],
+  to: string,
+  tier: TierName,
+  nearDays?: number,
+): readonly Point[] {
   const { history: depth } = TIERS[tier];
   const depthDays = depth !== null && "days" in depth ? depth.days : 5 * 365;
-  const range = rangesWithin(history, to, depthDays).includes("1y") ? "1y" : "all";
-  return closesFrom(history, startOf(range, to, history));
+  const range = rangesWithin(history, to, depthDays, nearDays).includes("1y") ? "1y" : "all";
+  return closesFrom(history, startOf(range, to, history, nearDays));
 }
 
 const OF_INDEX = ["level", "chg_24h_pct", "chg_30d_pct"];
@@ -153,7 +158,7 @@ describe.each(TIER_NAMES)("%s", (tier) => {
         );
         const session = body.session_utc.slice(0, 10);
         const end = body.basis === "discontinued" ? (closes.at(-1)?.date ?? session) : session;
-        addChange(changeOfLine(comparablePoints(drawnOf(closes, end, tier))));
+        addChange(changeOfLine(comparablePoints(drawnOf(closes, end, tier, body.max_carry_days))));
         const corrected = body.corrections.flatMap((correction: Fields) =>
           figuresOf(correction, ["old_usd", "new_usd"]),
         );

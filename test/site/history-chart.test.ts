@@ -70,6 +70,18 @@ test("a range begins on the day that a change of its length counts from", () => 
   expect(startOf("30d", "2026-11-24", friday)).toBe("2026-10-25");
 });
 
+test("a range of a level of 00:00 begins with the close of an earlier day, within the carry limit", () => {
+  const closes = ["2025-11-19", "2025-11-20", "2025-11-21", "2026-11-21"].map((date) => ({
+    date,
+    close: 1,
+    session: `${date}T${date === "2026-11-21" ? "00" : "12"}:00:00.000Z`,
+  }));
+  expect(startOf("1y", "2026-11-21", closes)).toBe("2025-11-20");
+  expect(startOf("1y", "2026-11-21", closes.slice(0, 3))).toBe("2025-11-21");
+  expect(startOf("90d", "2026-11-21", closes)).toBe("2026-08-23");
+  expect(startOf("90d", "2026-11-21", closes, 300)).toBe("2025-11-21");
+});
+
 test("half a year, and the year to date", () => {
   expect(startOf("6m", "2026-11-21")).toBe("2026-05-21");
   expect(startOf("6m", "2026-08-31")).toBe("2026-02-28");
