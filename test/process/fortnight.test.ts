@@ -147,12 +147,13 @@ async function startProxy(key = "s.pem.pub", location?: string): Promise<void> {
 const series = new Map<string, string[]>();
 let hoursSampled = 0;
 
+const metrics = async (): Promise<string> => (await fetch(proxy.metricsUrl)).text();
+
 /** What Prometheus scrapes: the proxy, the job and the disk. Its own clock is right; its time begins with 0. */
 async function scrape(): Promise<void> {
-  const text = await (await fetch(proxy.metricsUrl)).text();
-  const samples = [...text.matchAll(/^(chipboard_\w+(?:\{gate="\w+"\})?) (\S+)$/gm)].map(
-    ([, name = "", value = ""]) => [name, Number(value)] as const,
-  );
+  const samples = [
+    ...(await metrics()).matchAll(/^(chipboard_\w+(?:\{gate="\w+"\})?) (\S+)$/gm),
+  ].map(([, name = "", value = ""]) => [name, Number(value)] as const);
   const beganSeconds = (sessionStartMs(FIRST) + HOUR_MS / 2) / 1_000;
   const all = [
     ...samples,
@@ -359,25 +360,18 @@ const NIGHTS: Readonly<Record<number, Night>> = {
     },
   },
   17: {
-    title: "the state is lost, and an empty one takes its place",
+    title: "the state is lost",
     async happens(session) {
       await publish(session);
-      renameSync(state, path("state-away"));
-      await eventually(async () => (await readyz()).state === "unavailable");
-      expect(await doctor()).toEqual([5, "state"]);
-      expect((await run(`state init --state ${state}`)).code).toBe(0);
+      await loseState();
     },
     seen: async () => {
-      // No key is refused: its account may only be lost.
-      const { status } = await proxy.get("/api/public/v1/history.csv", { key: proxy.pro });
-      expect([status, (await readyz()).state]).toEqual([503, "unavailable"]);
+      expect(await doctor()).toEqual([5, "state"]);
+      // The key is not refused: only its account is lost.
+      expect([await statusWithKey(), (await readyz()).state]).toEqual([503, "unavailable"]);
     },
     alerts: ["ChipboardStateDown"],
-    async mended() {
-      rmSync(state, { recursive: true });
-      renameSync(path("state-away"), state);
-      await eventually(async () => (await readyz()).state === "ok");
-    },
+    mended: bringBackState,
   },
   18: {
     title: "Redis may drop keys",
@@ -453,7 +447,37 @@ const NIGHTS: Readonly<Record<number, Night>> = {
   },
   22: clockWrong("ahead", 13),
   23: clockWrong("behind", -13),
+  25: {
+    title: "an empty state takes the place of the lost one",
+    async happens(session) {
+      await publish(session);
+      await loseState();
+      expect((await run(`state init --state ${state}`)).code).toBe(0);
+      await eventually(async () => (await readyz()).state === "ok");
+      await eventually(async () => (await metrics()).includes("\nchipboard_accounts 0\n"));
+    },
+    seen: async () => expect(await statusWithKey()).toBe(401),
+    alerts: ["ChipboardAccountsLost"],
+    async mended() {
+      rmSync(state, { recursive: true });
+      await bringBackState();
+    },
+  },
 };
+
+async function loseState(): Promise<void> {
+  renameSync(state, path("state-away"));
+  await eventually(async () => (await readyz()).state === "unavailable");
+}
+
+/** The proxy closes an empty state that it has opened before it opens this one. */
+async function bringBackState(): Promise<void> {
+  renameSync(path("state-away"), state);
+  await eventually(async () => (await statusWithKey()) === 200);
+}
+
+const statusWithKey = async (): Promise<number> =>
+  (await proxy.get("/api/public/v1/history.csv", { key: proxy.pro })).status;
 
 async function standsStill(session: Session): Promise<void> {
   feed = FRIDAY;
