@@ -16,7 +16,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ALERT_LIMITS, CHECKS } from "../../src/doctor/checks.ts";
 import { certificate } from "../http/certificate.ts";
-import { testWith } from "../http/needed-tools.ts";
+import { testUnprivileged, testWith } from "../http/needed-tools.ts";
 import { chipboard, serve } from "../program/program.ts";
 import { inProcess } from "./run.ts";
 import { catalogOf, quotesOf } from "./small-market.ts";
@@ -146,25 +146,29 @@ describe("a service that is well", () => {
     }
   });
 
-  test("a user without permissions reads so, and is not told to create another state", async () => {
-    const places = ["snapshots", "state"].map((name) => join(folder, name));
-    const modes = places.map((place) => statSync(place).mode);
-    chmodSync(folder, 0o755);
-    for (const place of places) chmodSync(place, 0);
-    const args = ["doctor", "--json", ...PORTS.split(" ")];
-    const { code, stdout } = await chipboard(args, { cwd: folder, unprivileged: true });
-    for (const [at, place] of places.entries()) chmodSync(place, modes[at] as number);
-    const checks: { check: string; exit_code: number; text: string }[] = JSON.parse(stdout).checks;
-    const faults = checks.filter(({ exit_code }) => exit_code > 0);
-    expect([code, faults.map(({ check, exit_code }) => [check, exit_code])]).toEqual([
-      5,
-      [
-        ["store", 5],
-        ["state", 5],
-      ],
-    ]);
-    for (const { text } of faults) expect(text).toMatch(/permission denied/);
-  });
+  testUnprivileged()(
+    "a user without permissions reads so, and is not told to create another state",
+    async () => {
+      const places = ["snapshots", "state"].map((name) => join(folder, name));
+      const modes = places.map((place) => statSync(place).mode);
+      chmodSync(folder, 0o755);
+      for (const place of places) chmodSync(place, 0);
+      const args = ["doctor", "--json", ...PORTS.split(" ")];
+      const { code, stdout } = await chipboard(args, { cwd: folder, unprivileged: true });
+      for (const [at, place] of places.entries()) chmodSync(place, modes[at] as number);
+      const checks: { check: string; exit_code: number; text: string }[] =
+        JSON.parse(stdout).checks;
+      const faults = checks.filter(({ exit_code }) => exit_code > 0);
+      expect([code, faults.map(({ check, exit_code }) => [check, exit_code])]).toEqual([
+        5,
+        [
+          ["store", 5],
+          ["state", 5],
+        ],
+      ]);
+      for (const { text } of faults) expect(text).toMatch(/permission denied/);
+    },
+  );
 
   test("an unknown state does not hide what the store says", async () => {
     const { results } = await doctor("--state ./elsewhere");

@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { testUnprivileged } from "../http/needed-tools.ts";
 import { chipboard } from "../program/program.ts";
 import { contentOf } from "./small-market.ts";
 import { inProcess } from "./run.ts";
@@ -206,7 +207,7 @@ describe("--sign-key refuses: 2, before anything is read or written", () => {
   });
 
   // Only root can give a file to another user.
-  test.runIf(process.geteuid?.() === 0)(
+  (process.geteuid?.() === 0 ? testUnprivileged() : test.skip)(
     "a file of another owner may be readable by its group, as mounted secrets are",
     async () => {
       const shop = workshop();

@@ -68,7 +68,7 @@ describe("containers", () => {
     await rm(folder, { recursive: true });
   });
 
-  testWith("python3")(
+  testWith("python3", "yaml")(
     "kubernetes.yml: probes, no rights, one job at a time, codes of the unit",
     () => {
       const [, , deployment, , cron] = documents("kubernetes.yml");
@@ -109,7 +109,7 @@ describe("containers", () => {
   const composed = (): { services: Record<string, Service>; volumes: object } =>
     yaml("compose.yml");
 
-  testWith("python3")(
+  testWith("python3", "yaml")(
     "compose.yml has proxy and Redis, and jobs that only a command starts",
     () => {
       const { services: all, volumes } = composed();
@@ -130,7 +130,7 @@ describe("containers", () => {
     },
   );
 
-  testWith("python3")("its jobs run what the units run, and say how they ended", () => {
+  testWith("python3", "yaml")("its jobs run what the units run, and say how they ended", () => {
     const { services: all } = composed();
     for (const [name, unit] of [
       ["publisher", "publish"],
@@ -153,7 +153,7 @@ describe("containers", () => {
     expect(last).toContain("RUN install -d -m 0750 -o node -g node backup snapshots");
   });
 
-  testWith("python3")("each service gets the options that it needs", () => {
+  testWith("python3", "yaml")("each service gets the options that it needs", () => {
     const { services: all } = composed();
     const given = (name: string): string[] => Object.keys(all[name]?.environment ?? {});
     const optionsOf = (name: string): string[] =>
@@ -179,7 +179,7 @@ describe("containers", () => {
     }
   });
 
-  testWith("python3")("nothing but this machine reaches a port", () => {
+  testWith("python3", "yaml")("nothing but this machine reaches a port", () => {
     const ports = Object.values(composed().services).flatMap((service) => service.ports ?? []);
     expect(ports).toHaveLength(3);
     for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:\d+:\d+$/);

@@ -135,28 +135,34 @@ describe("publish.yml", () => {
   }
   const stepsOf = (job: string): Step[] => yaml("publish.yml").jobs[job].steps;
 
-  testWith("python3")("has few permissions, no long-lived key, and one run at a time", () => {
-    const { permissions, concurrency, jobs } = yaml("publish.yml");
-    expect([permissions, jobs.publish.permissions, jobs.notice.permissions]).toEqual([
-      {},
-      { contents: "read", "id-token": "write" },
-      { issues: "write" },
-    ]);
-    expect(concurrency).toEqual({ group: "publish", "cancel-in-progress": false });
-    expect([jobs.notice.needs, jobs.notice.if]).toEqual(["publish", "failure()"]);
-    expect(textOf("publish.yml")).not.toMatch(/ACCESS_KEY/);
-  });
+  testWith("python3", "yaml")(
+    "has few permissions, no long-lived key, and one run at a time",
+    () => {
+      const { permissions, concurrency, jobs } = yaml("publish.yml");
+      expect([permissions, jobs.publish.permissions, jobs.notice.permissions]).toEqual([
+        {},
+        { contents: "read", "id-token": "write" },
+        { issues: "write" },
+      ]);
+      expect(concurrency).toEqual({ group: "publish", "cancel-in-progress": false });
+      expect([jobs.notice.needs, jobs.notice.if]).toEqual(["publish", "failure()"]);
+      expect(textOf("publish.yml")).not.toMatch(/ACCESS_KEY/);
+    },
+  );
 
-  testWith("python3")("pins every action to a commit, and the page names its version", () => {
-    const used = [...textOf("publish.yml").matchAll(/uses: (.*)$/gm)].map(([, action]) => action);
-    expect(used.length).toBe(3);
-    for (const action of used) {
-      const [, name, version] = /^(\S+)@[0-9a-f]{40} # (v[\d.]+)$/.exec(action ?? "") ?? [];
-      expect(pageOf("containers.md").replaceAll("\n", " ")).toContain(`\`${name}\` ${version}`);
-    }
-  });
+  testWith("python3", "yaml")(
+    "pins every action to a commit, and the page names its version",
+    () => {
+      const used = [...textOf("publish.yml").matchAll(/uses: (.*)$/gm)].map(([, action]) => action);
+      expect(used.length).toBe(3);
+      for (const action of used) {
+        const [, name, version] = /^(\S+)@[0-9a-f]{40} # (v[\d.]+)$/.exec(action ?? "") ?? [];
+        expect(pageOf("containers.md").replaceAll("\n", " ")).toContain(`\`${name}\` ${version}`);
+      }
+    },
+  );
 
-  testWith("python3")(
+  testWith("python3", "yaml")(
     "gives every input to the program by the environment, never by the script",
     () => {
       const { inputs } = yaml("publish.yml").on.workflow_dispatch;
@@ -210,20 +216,23 @@ describe("publish.yml", () => {
       return { code, summary, slept: stdout.match(/^slept 60$/gm)?.length ?? 0 };
     };
 
-    testWith("python3")("publishes, and writes the summary", async () => {
+    testWith("python3", "yaml")("publishes, and writes the summary", async () => {
       const { code, summary, slept } = await publish({ CHIPBOARD_STORE: join(folder, "store") });
       expect([code, slept]).toEqual([0, 0]);
       expect(summary).toContain("2026-11-21T00Z/r1");
     });
 
-    testWith("python3")("tries an unreachable store three times, wrong input once", async () => {
-      const unreachable = await publish({ CHIPBOARD_STORE: join(folder, "a-file") });
-      expect([unreachable.code, unreachable.slept]).toEqual([5, 2]);
-      const wrong = await publish({
-        CHIPBOARD_STORE: join(folder, "store"),
-        ACCEPT: "no-gate",
-      });
-      expect([wrong.code, wrong.slept]).toEqual([2, 0]);
-    });
+    testWith("python3", "yaml")(
+      "tries an unreachable store three times, wrong input once",
+      async () => {
+        const unreachable = await publish({ CHIPBOARD_STORE: join(folder, "a-file") });
+        expect([unreachable.code, unreachable.slept]).toEqual([5, 2]);
+        const wrong = await publish({
+          CHIPBOARD_STORE: join(folder, "store"),
+          ACCEPT: "no-gate",
+        });
+        expect([wrong.code, wrong.slept]).toEqual([2, 0]);
+      },
+    );
   });
 });

@@ -3,8 +3,8 @@
  * program is missing is skipped with a message.
  */
 import { spawnSync } from "node:child_process";
-import { accessSync, constants, existsSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { accessSync, constants, existsSync, statSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
 import { test } from "vitest";
 
 /** The programs of callers, which have an install of their own. */
@@ -40,4 +40,16 @@ export function testWithClients(): AnyTest {
   if (process.env["CI"] !== undefined || existsSync(join(CLIENTS, "node_modules"))) return test;
   console.warn("npm run install:tools has not run: tests of callers' programs are skipped.");
   return test.skip;
+}
+
+/** `test` if a program can run without the rights of root here (StartOptions.unprivileged), or must (CI). */
+export function testUnprivileged(): AnyTest {
+  if (process.env["CI"] !== undefined || process.getuid?.() !== 0) return test;
+  for (let folder = import.meta.dirname; folder !== dirname(folder); folder = dirname(folder)) {
+    if ((statSync(folder).mode & constants.S_IXOTH) === 0) {
+      console.warn(`Only root can read ${folder}: tests of other users are skipped. CI runs them.`);
+      return test.skip;
+    }
+  }
+  return test;
 }

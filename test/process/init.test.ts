@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { inProcess } from "../cli/run.ts";
-import { testWith } from "../http/needed-tools.ts";
+import { testUnprivileged, testWith } from "../http/needed-tools.ts";
 import { chipboard, endWithUs, NOW, outputOf } from "../program/program.ts";
 
 const FILES = ["catalog.csv", "closes.csv", "quotes.csv", "chipboard.env", "crontab", "chipboard"];
@@ -250,16 +250,22 @@ test("no name, and one that would break the line of a crontab: 2", async () => {
   expect(contentOf(join(folder, "unnamed"))).toEqual({});
 });
 
-test("a file in place of the folder, and a folder that cannot be written: 2", async () => {
-  writeFileSync(join(folder, "file"), "mine\n");
-  mkdirSync(join(folder, "locked"), { mode: 0o500 });
-  for (const place of ["file", "file/below", "locked", "locked/below"]) {
-    const { code, stderr } = await chipboard(["init", place], { cwd: folder, unprivileged: true });
-    expect([place, code]).toEqual([place, 2]);
-    expect(stderr).toMatch(/^error: ".*": expected a folder to write \(E\w+: .*\)\n$/);
-  }
-  expect(readFileSync(join(folder, "file"), "utf8")).toBe("mine\n");
-});
+testUnprivileged()(
+  "a file in place of the folder, and a folder that cannot be written: 2",
+  async () => {
+    writeFileSync(join(folder, "file"), "mine\n");
+    mkdirSync(join(folder, "locked"), { mode: 0o500 });
+    for (const place of ["file", "file/below", "locked", "locked/below"]) {
+      const { code, stderr } = await chipboard(["init", place], {
+        cwd: folder,
+        unprivileged: true,
+      });
+      expect([place, code]).toEqual([place, 2]);
+      expect(stderr).toMatch(/^error: ".*": expected a folder to write \(E\w+: .*\)\n$/);
+    }
+    expect(readFileSync(join(folder, "file"), "utf8")).toBe("mine\n");
+  },
+);
 
 test.each([
   ["a new folder", false],

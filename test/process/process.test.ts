@@ -12,7 +12,7 @@ import { createState } from "../../src/state/open.ts";
 import { readHead } from "../store/log-entries.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { catalogOf, quotesOf } from "../cli/small-market.ts";
-import { testWith } from "../http/needed-tools.ts";
+import { testUnprivileged, testWith } from "../http/needed-tools.ts";
 import { chipboard, NOW, serve } from "../program/program.ts";
 
 const BIN = join(import.meta.dirname, "../../bin/chipboard");
@@ -119,7 +119,7 @@ test("SIGUSR1 does not open Node's debugger", async () => {
   ]);
 });
 
-test("a source without read permission: 2", async () => {
+testUnprivileged()("a source without read permission: 2", async () => {
   chmodSync(folder, 0o755);
   chmodSync(join(folder, "q.csv"), 0o000);
   onTestFinished(() => chmodSync(join(folder, "q.csv"), 0o644));
