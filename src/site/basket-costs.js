@@ -53,9 +53,7 @@ export function costsOf(closes, parts, carryDaysOf, session) {
     const breakReason = own
       .flatMap((close) => (close.date === date && close.breakReason) || [])
       .join("; ");
-    const isBreak = breakReason !== "";
-    const at = new Date(endMs).toISOString();
-    points.push({ date, close: Number(text), text, session: at, breakReason, isBreak });
+    points.push({ date, close: Number(text), text, breakReason, isBreak: breakReason !== "" });
   }
   return points;
 }

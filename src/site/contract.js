@@ -4,7 +4,7 @@ import { asOf, explainMoment, offerDays, tellAsOf } from "./as-of.js";
 import { showChart } from "./chart-panel.js";
 import { findingOf } from "./contributions.js";
 import { equipCode } from "./copy.js";
-import { closesOf } from "./history.js";
+import { closeDateOf, closesOf } from "./history.js";
 import { withKey } from "./key.js";
 import { comparablePoints } from "./layout.js";
 import { closesTable, detailsHtml, levelHtml, othersHtml } from "./record.js";
@@ -129,7 +129,7 @@ function showHistory(body, csv, publication, { tier, offer }) {
     points,
     titleOf: (drawn) => findingOf(body.name, comparablePoints(drawn)),
     unit: body.unit,
-    to: body.basis === "discontinued" ? last.date : body.session_utc.slice(0, 10),
+    to: body.basis === "discontinued" ? last.date : closeDateOf(body.session_utc),
     depthDays: offer.depthDays,
     nearDays: body.max_carry_days,
     decimals: Infinity,

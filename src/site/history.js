@@ -25,14 +25,18 @@ export function rangesWithin(points, to, depthDays, nearDays = NEAR_DAYS) {
   return [...within, "all"];
 }
 
+/** The day whose close a session's levels are, `YYYY-MM-DD`: at 00:00 the day before. @param {string} session ISO 8601 */
+export const closeDateOf = (session) =>
+  new Date(Date.parse(session) - 43_200_000).toISOString().slice(0, 10);
+
 /** A close of so many days ago counts for a day without one: a weekend. */
 export const NEAR_DAYS = 3;
 
 /**
  * The first day of a range that ends with a day: so many days before, or the same day of an earlier month (29
  * February: the 28th), so that the line has the change that tables call by the same name. It begins with the close in
- * force then, if there is one: at a session of 00:00 with one of an earlier day, because a day's close is of 12:00. The
- * year to date begins with the last close of the year before, or on 1 January if there is none.
+ * force then, if there is one. The year to date begins with the last close of the year before, or on 1 January if there
+ * is none.
  *
  * @param {string} range
  * @param {string} to `YYYY-MM-DD`
@@ -47,9 +51,7 @@ export function startOf(range, to, points = [], nearDays = NEAR_DAYS) {
   const day = range.endsWith("d")
     ? dayOf(to) - count
     : monthsBefore(to, range.endsWith("y") ? count * 12 : count);
-  const last = points.at(-1);
-  const isMidnight = last?.date === to && last.session?.includes("T00") === true;
-  const near = points.findLast(({ date }) => dayOf(date) <= (isMidnight ? day - 1 : day));
+  const near = points.findLast(({ date }) => dayOf(date) <= day);
   return near === undefined || dayOf(near.date) < day - nearDays ? dateText(day) : near.date;
 }
 
@@ -104,7 +106,6 @@ export function closesOf(csv, corrections) {
       date: cell("date"),
       close: Number(cell("close_usd")),
       text: cell("close_usd"),
-      session: cell("session_utc"),
       ...(low !== "" && { low: Number(low), high: Number(high) }),
       breakReason,
       isBreak: breakReason !== null,

@@ -5,7 +5,6 @@ import { grouped, roundedText } from "./text.js";
 /**
  * @typedef {object} Point A close.
  * @property {string} date `YYYY-MM-DD`. Points ascend by date.
- * @property {string} [session] The session that it is of, ISO 8601.
  * @property {number} close Of at most 15 significant digits.
  * @property {string} [text] The close as a decimal, if its digits count.
  * @property {number} [low] The lowest price behind the close; with `high` only.

@@ -11,7 +11,7 @@ import { idsOf, marketClock, publishMarket } from "./page-market.ts";
 import { changeOfLine } from "../../src/site/contributions.js";
 import { changeOf, rounded } from "../../src/site/decimal.js";
 import { comparablePoints, type Point } from "../../src/site/layout.js";
-import { closesFrom, rangesWithin, startOf } from "../../src/site/history.js";
+import { closeDateOf, closesFrom, rangesWithin, startOf } from "../../src/site/history.js";
 import { pointsOf } from "../../src/site/overview.js";
 import { answersOf, figuresIn } from "./tier-answers.ts";
 import { contractPage, keepKey, open, watchedContext } from "./visit.ts";
@@ -156,7 +156,7 @@ describe.each(TIER_NAMES)("%s", (tier) => {
             )?.reason,
           }),
         );
-        const session = body.session_utc.slice(0, 10);
+        const session = closeDateOf(body.session_utc);
         const end = body.basis === "discontinued" ? (closes.at(-1)?.date ?? session) : session;
         addChange(changeOfLine(comparablePoints(drawnOf(closes, end, tier, body.max_carry_days))));
         const corrected = body.corrections.flatMap((correction: Fields) =>

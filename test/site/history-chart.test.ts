@@ -3,7 +3,13 @@ import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
 import { chartFile } from "../../src/site/chart-file.js";
 import { dayOf } from "../../src/site/axis.js";
-import { closesFrom, closesOf, rangesWithin, startOf } from "../../src/site/history.js";
+import {
+  closeDateOf,
+  closesFrom,
+  closesOf,
+  rangesWithin,
+  startOf,
+} from "../../src/site/history.js";
 import { historyFloor, TIERS } from "../../src/market/tier.ts";
 import { dateText, parseSession, yearsBefore } from "../../src/market/session.ts";
 
@@ -70,16 +76,12 @@ test("a range begins on the day that a change of its length counts from", () => 
   expect(startOf("30d", "2026-11-24", friday)).toBe("2026-10-25");
 });
 
-test("a range of a level of 00:00 begins with the close of an earlier day, within the carry limit", () => {
-  const closes = ["2025-11-19", "2025-11-20", "2025-11-21", "2026-11-21"].map((date) => ({
-    date,
-    close: 1,
-    session: `${date}T${date === "2026-11-21" ? "00" : "12"}:00:00.000Z`,
-  }));
-  expect(startOf("1y", "2026-11-21", closes)).toBe("2025-11-20");
-  expect(startOf("1y", "2026-11-21", closes.slice(0, 3))).toBe("2025-11-21");
-  expect(startOf("90d", "2026-11-21", closes)).toBe("2026-08-23");
-  expect(startOf("90d", "2026-11-21", closes, 300)).toBe("2025-11-21");
+test("at 00:00 a range counts from the day before, and begins with the close in force then", () => {
+  expect(closeDateOf("2026-11-21T00:00:00.000Z")).toBe("2026-11-20");
+  expect(closeDateOf("2026-11-21T12:00:00.000Z")).toBe("2026-11-21");
+  const closes = [{ date: "2025-11-20", close: 1 }];
+  expect(startOf("90d", "2026-11-20", closes)).toBe("2026-08-22");
+  expect(startOf("90d", "2026-11-20", closes, 300)).toBe("2025-11-20");
 });
 
 test("half a year, and the year to date", () => {
