@@ -27,7 +27,7 @@ export const API = "/api/public/v1";
  * error codes, header fields or values; 1.0.1 changes only words. What 2.0.0 would remove or change would stand
  * below another path. CHANGELOG.md has a section for each.
  */
-export const API_VERSION = "1.0.0";
+export const API_VERSION = "1.1.0";
 /** Links. They are no part of the OpenAPI document: the reader of a link knows everything that it takes. */
 export const LINK_PATH = "/l/{id}";
 

@@ -62,7 +62,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode, urljoin, urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
-__version__ = "0.3.0"
+__version__ = "0.4.0.dev0"
 ORIGIN = "{{origin}}"
 API = "/api/public/v1"
 HISTORY = "/history.csv"
