@@ -19,9 +19,12 @@ export const HORIZONS = {
   "60d": daysBefore(60),
   "90d": daysBefore(90),
   "180d": daysBefore(180),
-  yoy: sessionYearBefore,
+  "1y": sessionYearBefore,
 } as const;
 export type Horizon = keyof typeof HORIZONS;
+
+/** The ranges over which pages and people compare: of a contract the references, of an index the changes. */
+export const RANGES = ["24h", "7d", "30d", "90d", "1y"] as const satisfies Horizon[];
 
 /** (now / then − 1) × 100, to two decimals. `then` is above 0. */
 export const changePct = (now: Micros, then: Micros): Decimal =>

@@ -45,8 +45,8 @@ export interface BoardRecord {
   readonly discontinued: boolean;
   /** In percent; null if there is no comparable earlier level (`comparableLevel`). */
   readonly changePct: { readonly [H in Horizon]: Decimal | null };
-  /** The level that the change over 24 hours compares with; null if there is no change. */
-  readonly previous: Level | null;
+  /** The level that each change compares with; null where there is no change. */
+  readonly reference: { readonly [H in Horizon]: Level | null };
   /** The lowest and the highest level of the year; null off the boards. */
   readonly yearRange: { readonly low: Micros; readonly high: Micros } | null;
   /** Null without a capacity. */
@@ -185,10 +185,13 @@ function recordOf(
     const then = comparableLevel(series, level, instant, limit);
     return typeof then === "string" ? null : then;
   };
-  const changes = Object.entries(HORIZONS).map(([horizon, instantOf]) => {
-    const then = comparable(instantOf(session));
-    return [horizon, then && changePct(level.usd, then.usd)];
-  });
+  const references = Object.entries(HORIZONS).map(
+    ([horizon, instantOf]) => [horizon, comparable(instantOf(session))] as const,
+  );
+  const changes = references.map(([horizon, then]) => [
+    horizon,
+    then && changePct(level.usd, then.usd),
+  ]);
   const latestBreak = series.latestBreak(session);
   return {
     session,
@@ -198,7 +201,7 @@ function recordOf(
     carried: level.session < session,
     discontinued: limit === null,
     changePct: Object.fromEntries(changes) as BoardRecord["changePct"],
-    previous: comparable(HORIZONS["24h"](session)),
+    reference: Object.fromEntries(references) as BoardRecord["reference"],
     yearRange: limit === null ? null : yearRange(series, level, session, latestBreak),
     usdPerGb: usdPerGb(level, contract.capacityGb),
     break: latestBreak,
@@ -234,7 +237,7 @@ export function basketItems(market: Market, view: TierView): BasketItem[] {
   return recordsOf(view).map((record): BasketItem => {
     const { contract, series, level } = record;
     const limit = carryLimitSessions(contract, market.maxCarryDays);
-    const base = comparableLevel(series, level, HORIZONS.yoy(view.session), limit);
+    const base = comparableLevel(series, level, HORIZONS["1y"](view.session), limit);
     // The last level counts whatever its age.
     const usdAt = (horizon: Horizon): Micros | null => {
       const then = comparableLevel(series, level, HORIZONS[horizon](view.session), Infinity);

@@ -118,7 +118,7 @@ export const COLUMNS: readonly BoardColumn[] = [
   },
   change("chg_24h_pct", "24h", "24 hours"),
   change("chg_30d_pct", "30d", "30 days"),
-  change("chg_yoy_pct", "yoy", "one calendar year"),
+  change("chg_yoy_pct", "1y", "one calendar year"),
   {
     name: "ai_exposure_pct",
     kind: "decimal",
@@ -169,7 +169,7 @@ export const COLUMNS: readonly BoardColumn[] = [
     kind: "date",
     nullable: true,
     meaning: "Date of the level that chg_24h_pct compares with; empty without a change.",
-    value: ({ previous }) => previous && dateText(dateOf(previous)),
+    value: ({ reference: { "24h": then } }) => then && dateText(dateOf(then)),
   },
   {
     name: "age_days",

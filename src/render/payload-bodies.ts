@@ -2,11 +2,12 @@
 import { exactly, jsonText } from "../lib/json.ts";
 import { correctionFields, type Correction } from "../ledger/corrections.ts";
 import { chainedCloses } from "../market/chained.ts";
+import { RANGES } from "../market/change.ts";
 import { carryLimitDays } from "../market/contract.ts";
 import { unitsOf } from "../market/decimal.ts";
 import { COMPOSITE } from "../market/indices.ts";
 import type { Break } from "../market/series.ts";
-import { dateText, dayOf, sessionUtc, type Session } from "../market/session.ts";
+import { closeSessionOf, dateText, dayOf, sessionUtc, type Session } from "../market/session.ts";
 import {
   historyOf,
   isWithinHistory,
@@ -50,18 +51,49 @@ export function contractBody(
   const body: schemas.Body<typeof schemas.contract> = {
     ...envelopeFields(envelope),
     ...recordOf(record),
+    references: referencesOf(view, record),
     history_from: historyFrom(view.tier, view.session),
     history: historyOf(view, record).map(({ date, level }) => ({
       date: dateText(date),
       close_usd: unitsOf(level.usd),
+      ...(level.session !== closeSessionOf(date) && { session_utc: sessionUtc(level.session) }),
     })),
-    breaks: record.series.breaks.filter(isVisible).map(breakOf),
+    breaks: record.series.breaks.filter(isVisible).map((item) => {
+      const before = { ...contract, ...record.series.termsAt(item.session - 1) };
+      return {
+        ...breakOf(item),
+        unit: before.unit,
+        capacity_gb: before.capacityGb === null ? null : exactly(before.capacityGb),
+      };
+    }),
     rationale: record.level.rationale ?? null,
     max_carry_days: carryLimitDays(contract, maxCarryDays),
     delisted_on: contract.delistedOn === null ? null : dateText(contract.delistedOn),
     corrections: corrections.filter(isVisible).map(correctionFields),
   };
   return jsonText(body);
+}
+
+/**
+ * The level that each change compares with. Beyond the depth of the tier's history the change stands alone; a
+ * tier without history has none.
+ */
+function referencesOf(
+  view: TierView,
+  { reference, changePct }: BoardRecord,
+): schemas.Body<typeof schemas.contract>["references"] {
+  if (view.tier.history === null) return [];
+  return RANGES.map((range) => {
+    const then = reference[range];
+    const change = changePct[range];
+    const shown = then !== null && isWithinHistory(view, then.session) ? then : null;
+    return {
+      range,
+      session_utc: shown && sessionUtc(shown.session),
+      usd: shown && unitsOf(shown.usd),
+      change_pct: change === null ? null : exactly(change),
+    };
+  });
 }
 
 /**

@@ -4,7 +4,7 @@
  * from the table of columns.
  */
 import { z } from "zod";
-import { EXCLUSION_REASONS } from "../market/change.ts";
+import { EXCLUSION_REASONS, RANGES } from "../market/change.ts";
 import { INDEX_BASE_LEVEL, WEIGHTINGS } from "../market/composite.ts";
 import type { Written } from "../lib/json.ts";
 import { fieldOf, RECORD_COLUMNS, type BoardColumn } from "./columns.ts";
@@ -93,11 +93,43 @@ export const contract = z.object({
   ...envelope,
   ...lastFields,
   break: latestBreak,
+  references: added(
+    "1.1.0",
+    z.array(
+      z.object({
+        range: z.enum(RANGES),
+        session_utc: instant
+          .nullable()
+          .describe(
+            "The session of the level that the change compares with. Null: there is no change, or the level is older than the tier's history.",
+          ),
+        usd: z.number().positive().nullable().describe("That level. Null with session_utc."),
+        change_pct: percent("Change from that level to the level in force"),
+      }),
+    ),
+  ).describe(
+    "The levels in force 24 hours, 7, 30 and 90 days and one calendar year earlier, by the rules of chg_24h_pct, chg_30d_pct and chg_yoy_pct. Empty if the tier has no history.",
+  ),
   history_from: historyFrom,
   history: z
-    .array(z.object({ date, close_usd: z.number().positive() }))
+    .array(
+      z.object({
+        date,
+        close_usd: z.number().positive(),
+        session_utc: added("1.1.0", instant.optional()).describe(
+          "The session of the level, if it is not 12:00 UTC of date.",
+        ),
+      }),
+    )
     .describe("Daily closes, ascending, as deep as the tier; the last is the record's level."),
-  breaks: z.array(breakSchema),
+  breaks: z.array(
+    breakSchema.extend({
+      unit: added("1.1.0", z.string()).describe("The contract's unit before the break."),
+      capacity_gb: added("1.1.0", z.number().positive().nullable()).describe(
+        "Its capacity before the break, gigabytes; null: none.",
+      ),
+    }),
+  ),
   rationale: z
     .string()
     .nullable()

@@ -65,6 +65,7 @@ export async function expectNaive(
       expectSame(await files.json(`${tier}/contracts/${record.id}.json`), {
         ...envelope,
         ...record,
+        references: expected.references.get(record.id),
         history_from,
         history: expected.history.get(record.id),
         breaks: expected.breaks.get(record.id),

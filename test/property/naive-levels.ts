@@ -98,7 +98,7 @@ export function withLevel(raw: RawMarket, at: number, board?: string): Entry[] {
 }
 
 /** The contract as it was then. A field that was empty before the break holds for all sessions. */
-function termed(raw: RawMarket, contract: RawContract, at: number): RawContract {
+export function termed(raw: RawMarket, contract: RawContract, at: number): RawContract {
   const earlier = raw.earlier?.get(contract.id);
   if (earlier === undefined || at >= Date.parse(earlier.until)) return contract;
   return {

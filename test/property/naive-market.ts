@@ -27,6 +27,7 @@ import {
   isBroken,
   iso,
   onBoard,
+  termed,
   usdOf,
   withLevel,
   yearsBefore,
@@ -53,6 +54,19 @@ export interface NaiveIndex {
   readonly excluded: readonly { readonly id: string; readonly reason: string }[];
 }
 
+interface NaiveReference {
+  readonly range: string;
+  readonly session_utc: string | null;
+  readonly usd: string | null;
+  readonly change_pct: unknown;
+}
+
+interface NaiveClose {
+  readonly date: string;
+  readonly close_usd: string;
+  readonly session_utc?: string;
+}
+
 /** The data of a tier for one session. */
 export interface NaiveTier {
   readonly session_utc: string;
@@ -60,8 +74,11 @@ export interface NaiveTier {
   readonly semiconductor: readonly NaiveRecord[];
   /** Off the boards, with a level; only `/prices/{id}` has them. */
   readonly discontinued: readonly NaiveRecord[];
-  readonly history: ReadonlyMap<string, readonly { date: string; close_usd: string }[]>;
-  readonly breaks: ReadonlyMap<string, readonly { session_utc: string; reason: string }[]>;
+  /** Each level that a change of the record compares with. */
+  readonly references: ReadonlyMap<string, readonly NaiveReference[]>;
+  readonly history: ReadonlyMap<string, readonly NaiveClose[]>;
+  /** Each with unit and capacity as they were before it. */
+  readonly breaks: ReadonlyMap<string, readonly Readonly<Record<string, string | null>>[]>;
   /** The judgement behind each level in force. */
   readonly rationale: ReadonlyMap<string, string | null>;
   readonly index: NaiveIndex;
@@ -81,13 +98,18 @@ export function naiveTier(raw: RawMarket, headUtc: string, tier: RawTier): Naive
     memory: records.filter(({ board }) => board === "memory").map(withoutBoard),
     semiconductor: records.filter(({ board }) => board === "semiconductor").map(withoutBoard),
     discontinued: off.map((entry) => recordOf(entry, at)),
+    references: new Map(known.map((entry) => [entry.contract.id, referencesOf(entry, at, tier)])),
     history: new Map(known.map((entry) => [entry.contract.id, historyOf(entry, at, tier)])),
     breaks: new Map(
       known.map((entry) => [
         entry.contract.id,
-        breaksOf(entry.levels).filter(({ session_utc }) =>
-          isWithinDepth(session_utc.slice(0, 10), iso(at), tier),
-        ),
+        breaksOf(entry.levels)
+          .filter(({ session_utc }) => isWithinDepth(session_utc.slice(0, 10), iso(at), tier))
+          .map((item) => {
+            const before = Date.parse(item.session_utc) - 12 * HOUR;
+            const { unit, capacity_gb: gb } = termed(raw, entry.contract, before);
+            return { ...item, unit, capacity_gb: gb === null ? null : rounded(fractionOf(gb), 6) };
+          }),
       ]),
     ),
     rationale: new Map(known.map(({ contract, level }) => [contract.id, level.row.rationale])),
@@ -222,14 +244,37 @@ export function isWithinDepth(date: string, sessionUtc: string, tier: RawTier): 
   return Date.parse(date) > (tier === "starter" ? today - 90 * DAY : yearsBefore(today, 5));
 }
 
-function recordOf({ contract, levels, level, limit, place }: Entry, at: number): NaiveRecord {
-  const comparable = (instant: number): Level | null => {
-    if (place !== "board") return null;
-    const then = inForce(levels, instant);
-    return then === null || instant - then.at > limit || isBroken(levels, then, level)
-      ? null
-      : then;
+/** The level in force at the instant, if the level in force now compares with it. */
+function comparableTo({ levels, level, limit, place }: Entry, instant: number): Level | null {
+  if (place !== "board") return null;
+  const then = inForce(levels, instant);
+  return then === null || instant - then.at > limit || isBroken(levels, then, level) ? null : then;
+}
+
+function referencesOf(entry: Entry, at: number, tier: RawTier): NaiveReference[] {
+  if (tier === "free") return [];
+  const instants = {
+    "24h": at - DAY,
+    "7d": at - 7 * DAY,
+    "30d": at - 30 * DAY,
+    "90d": at - 90 * DAY,
+    "1y": yearsBefore(at, 1),
   };
+  return Object.entries(instants).map(([range, instant]) => {
+    const then = comparableTo(entry, instant);
+    const isShown = then !== null && isWithinDepth(iso(then.at).slice(0, 10), iso(at), tier);
+    return {
+      range,
+      session_utc: isShown ? iso(then.at) : null,
+      usd: isShown ? rounded(usdOf(then), 6) : null,
+      change_pct: then && percentChange(usdOf(entry.level), usdOf(then)),
+    };
+  });
+}
+
+function recordOf(entry: Entry, at: number): NaiveRecord {
+  const { contract, levels, level, place } = entry;
+  const comparable = (instant: number): Level | null => comparableTo(entry, instant);
   const change = (instant: number): string | null => {
     const then = comparable(instant);
     return then === null ? null : percentChange(usdOf(level), usdOf(then));
@@ -280,17 +325,15 @@ function pricesOfYear(levels: readonly Level[], inForceNow: Level, at: number): 
     .sort((a, b) => (isLess(a, b) ? -1 : 1));
 }
 
-function historyOf(
-  { levels }: Entry,
-  at: number,
-  tier: RawTier,
-): { date: string; close_usd: string }[] {
+function historyOf({ levels }: Entry, at: number, tier: RawTier): NaiveClose[] {
   if (tier === "free") return [];
   const dates = [...new Set(levels.map(({ row }) => row.as_of))].sort();
   return dates
     .filter((date, place) => isWithinDepth(date, iso(at), tier) || place === dates.length - 1)
     .map((date) => {
       const last = levels.findLast(({ row }) => row.as_of === date) as Level;
-      return { date, close_usd: rounded(usdOf(last), 6) };
+      const close = { date, close_usd: rounded(usdOf(last), 6) };
+      const session_utc = iso(last.at);
+      return session_utc === `${date}T12:00:00.000Z` ? close : { ...close, session_utc };
     });
 }

@@ -47,6 +47,7 @@ const OLDER: ContractBody = {
   max_carry_days: 45,
   delisted_on: null,
   break: null,
+  references: [],
   history_from: "2026-08-24",
   history: [],
   breaks: [],

@@ -52,12 +52,12 @@ const COLUMNS: readonly TableColumn<BoardRecord>[] = [
   },
   changeColumn("24 h %", "24h"),
   changeColumn("30 d %", "30d"),
-  changeColumn("1 year %", "yoy"),
+  changeColumn("1 year %", "1y"),
   { label: "Basis", field: "basis", html: basisOf },
   { label: "As of", field: "as_of", html: ({ level }) => dateText(dateOf(level)) },
 ];
 
-function changeColumn(label: string, field: "24h" | "30d" | "yoy"): TableColumn<BoardRecord> {
+function changeColumn(label: string, field: "24h" | "30d" | "1y"): TableColumn<BoardRecord> {
   const value = ({ changePct }: BoardRecord): Decimal | null => changePct[field];
   return { label, field, value, html: (record) => changeHtml(value(record)) };
 }
