@@ -95,7 +95,7 @@ export const VINTAGE: readonly Parameter[] = [PUBLICATION, AS_OF, SESSION];
 export const BASKET: readonly Parameter[] = [
   {
     name: "ids",
-    description: `Contracts of a basket of one's own (${tiersWhere(({ baskets }) => baskets)}): 1 to 100 ids, each contract once, separated by commas. A former id means its contract.`,
+    description: `Contracts of a basket of one's own (${tiersWhere(({ baskets }) => baskets)}): 1 to 100 ids, each contract once, separated by commas. A former id means its contract, and asked names both ids.`,
     schema: listOf(CONTRACT_ID_SCHEMA, MAX_ITEMS),
     example: ["ddr5-16gb", "tlc-1tb"],
   },
@@ -118,7 +118,7 @@ export const BASKET: readonly Parameter[] = [
 const IDS: Parameter = {
   name: "ids",
   description:
-    "Only these: 1 to 100 ids, each contract once, separated by commas. A former id means its contract. Lines stay in the file's order.",
+    "Only these: 1 to 100 ids, each contract once, separated by commas. A former id means its contract: asked (in CSV answers the header field x-asked) names both ids. Lines stay in the file's order.",
   schema: listOf(CONTRACT_ID_SCHEMA, MAX_ITEMS),
   example: ["ddr5-16gb", "tlc-1tb"],
 };

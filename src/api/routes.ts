@@ -150,6 +150,8 @@ export const DATA_ROUTES = {
     planRow: "history",
     operationId: "getContract",
     summary: "A contract with its history",
+    description:
+      "`from`, `to` and `last` select closes, and breaks from the first of these on. `corrections` always has all up to `to`.",
     body: { json: "Contract", schema: payload.contract },
     refusals: ["unknown_contract", "not_on_board"],
     // Everybody gets the whole; a selection of the history needs a tier with one.

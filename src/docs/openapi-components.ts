@@ -61,6 +61,10 @@ export const HEADERS = {
     "The first date that a history of the tier may have; only on answers with history.",
     "string",
   ),
+  "x-asked": header(
+    "Each id of ids that is no longer, or not yet, the contract's id, with the id that the lines have: FORMER=PRESENT, several with a comma and a blank between them. Only if there are any.",
+    "string",
+  ),
   etag: header("Strong, and another for each content coding.", "string"),
   "unencoded-digest": header(
     "sha-256 of the whole body without content coding; in a 206, of the whole file; not on a 304.",

@@ -62,8 +62,11 @@ const STAMP: readonly HeaderName[] = [
   "x-publication",
 ];
 
-const stampOf = (route: DataRoute): readonly HeaderName[] =>
-  hasHistory(route) ? [...STAMP, "x-history-from"] : STAMP;
+const stampOf = (route: DataRoute): readonly HeaderName[] => [
+  ...STAMP,
+  ...(hasHistory(route) ? (["x-history-from"] as const) : []),
+  ...("text" in route.body && takes(route, "segment") ? (["x-asked"] as const) : []),
+];
 
 /** The routes in the document, in its order: every address except pages. */
 export const documented = (): Route[] => TAGS.flatMap(({ name }) => documentedIn(name));
@@ -173,14 +176,17 @@ export function problemsOf(route: Route): ReadonlyMap<number, readonly ProblemCo
   return byStatus;
 }
 
+const takes = (route: DataRoute, name: string): boolean =>
+  takenBy(route).some((parameter) => parameter.name === name);
+
 /** What ids in parameters are refused for. */
 function refusalsOfIds(route: DataRoute): ProblemCode[] {
-  const takes = (name: string): boolean =>
-    takenBy(route).some((parameter) => parameter.name === name);
+  const isBasket = takes(route, "weights");
+  const takesSegment = takes(route, "segment");
   return [
-    ...(takes("weights") || takes("segment") ? (["unknown_contract"] as const) : []),
-    ...(takes("segment") || route === DATA_ROUTES.indicesCsv ? (["unknown_index"] as const) : []),
-    ...(route.hasBoards === true || takes("weights") ? (["not_on_board"] as const) : []),
+    ...(isBasket || takesSegment ? (["unknown_contract"] as const) : []),
+    ...(takesSegment || route === DATA_ROUTES.indicesCsv ? (["unknown_index"] as const) : []),
+    ...(route.hasBoards === true || isBasket ? (["not_on_board"] as const) : []),
   ];
 }
 

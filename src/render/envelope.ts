@@ -25,6 +25,26 @@ export const envelopeFields = (envelope: Envelope) => ({
   attribution: envelope.attribution,
 });
 
+/** An id that was asked for, and the id that the answer's publication has for its contract. */
+export interface AskedId {
+  readonly asked: string;
+  readonly id: string;
+}
+
+const TEXT = String.raw`"(?:[^"\\]|\\.)*"`;
+const ENVELOPE = new RegExp(
+  String.raw`^\{"session_utc":${TEXT},"delayed_sessions":\d+,"license":${TEXT},"attribution":${TEXT}`,
+);
+
+/** The payload with these ids as the last member of its envelope; without any, as it is. */
+export function withAsked(payload: string, asked: readonly AskedId[]): string {
+  if (asked.length === 0) return payload;
+  const end = ENVELOPE.exec(payload)?.[0].length;
+  if (end === undefined) throw new Error(NO_PAYLOAD);
+  return `${payload.slice(0, end)},"asked":${JSON.stringify(asked)}${payload.slice(end)}`;
+}
+
+const NO_PAYLOAD = "Not a payload: it does not start with the envelope";
 const HEAD = /^\{"session_utc":"[^"]{24}","delayed_sessions":(0|[1-9]\d{0,8}),/;
 const HEAD_MAX_BYTES = 96;
 
@@ -34,7 +54,7 @@ const HEAD_MAX_BYTES = 96;
  */
 export function raiseDelay(payload: Buffer, sessions: number): Buffer {
   const delay = delayOf(payload);
-  if (delay === null) throw new Error("Not a payload: it does not start with the envelope");
+  if (delay === null) throw new Error(NO_PAYLOAD);
   return withDelay(payload, delay + sessions);
 }
 

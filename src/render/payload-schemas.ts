@@ -34,6 +34,21 @@ export const envelope = {
   attribution: z.string().describe("Credit line to display when using the data."),
 };
 
+/** The last member of the envelope, where the proxy adds it. */
+const asked = {
+  asked: z
+    .array(
+      z.object({
+        asked: z.string().describe("As ids had it."),
+        id: z.string().describe("The contract's id in this answer."),
+      }),
+    )
+    .optional()
+    .describe(
+      "The ids that were asked for and that are no longer, or not yet, the contract's id. Only if there are any.",
+    ),
+};
+
 const breakSchema = z
   .object({ session_utc: instant, reason: z.string() })
   .describe("From this session on, levels are not comparable with earlier ones.");
@@ -49,6 +64,7 @@ export const contractRecord = z.object({ ...columnFields, break: latestBreak });
 /** `/prices`. */
 export const board = z.object({
   ...envelope,
+  ...asked,
   counts: z.object({ memory: count, semiconductor: count }).describe("Lengths of the arrays."),
   next_session_utc: instant.describe("The session after the newest one published."),
   memory: z.array(contractRecord),
@@ -73,6 +89,7 @@ const CORRECTIONS = "Published levels that were changed later; null: no level.";
 /** `/corrections`. */
 export const corrections = z.object({
   ...envelope,
+  ...asked,
   corrections: z
     .array(z.object({ contract_id: z.string(), ...correctionFields }))
     .describe(`${CORRECTIONS} Oldest corrected_in first.`),
@@ -149,6 +166,7 @@ export const COMPOSITE_CLOSES = 366;
 /** `/sparklines`. */
 export const sparklines = z.object({
   ...envelope,
+  ...asked,
   sparklines: z
     .array(z.object({ id: z.string(), closes: z.array(z.number().positive()) }))
     .describe(
@@ -245,6 +263,8 @@ const indexFields = {
 
 /** `/index`, the composite or a basket. */
 export const index = z.object({
+  ...envelope,
+  ...asked,
   ...indexFields,
   ...costFields("Sum of quantity", "a part has none."),
   without_base: z

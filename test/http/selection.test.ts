@@ -8,6 +8,7 @@ import { fc, test as property } from "@fast-check/vitest";
 import { publishGolden } from "../golden/golden-market.ts";
 import { publishRaw, splitInput } from "../property/published.ts";
 import { rawCases } from "../property/raw-markets.ts";
+import { catalogOf, lines, mustPublish, quotesOf } from "../cli/small-market.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import type { CallOptions, Received } from "./client.ts";
 import { startTestProxy, TestClock, type TestProxy } from "./fixture.ts";
@@ -118,6 +119,12 @@ const contracts = (ids: readonly string[]) =>
       segment: chosen.map((id) => id.slice(0, at) + id.slice(at).toUpperCase()),
     })),
   );
+/** The member about the id of another time, if one was asked for; `present` has the ids of the answer's time. */
+function askedMember(ids: readonly string[] | null, present: ReadonlySet<string>): object {
+  const asked = ids?.find((id) => RENAMED.includes(id) && !present.has(id));
+  const id = RENAMED.find((each) => present.has(each));
+  return asked === undefined ? {} : { asked: [{ asked, id }] };
+}
 /** The ids of these contracts at any time. */
 const everyIdOf = (ids: readonly string[] | null): Set<string> | null =>
   ids && new Set(ids.flatMap((id) => (RENAMED.includes(id) ? RENAMED : [id])));
@@ -203,7 +210,11 @@ describe("equal to the whole, filtered", () => {
       const memory = naive(board.json.memory, asked, ids);
       const semiconductor = naive(board.json.semiconductor, asked, ids);
       const counts = { memory: memory.length, semiconductor: semiconductor.length };
-      expect(chosen.json).toEqual({ ...board.json, counts, memory, semiconductor });
+      const present = new Set<string>(
+        [...board.json.memory, ...board.json.semiconductor].map((item: Item) => item["id"] ?? ""),
+      );
+      const told = askedMember(asked.ids, present);
+      expect(chosen.json).toEqual({ ...board.json, ...told, counts, memory, semiconductor });
       const csv = await get(`/export.csv?${whole}`, { key });
       const rows = await get(`/export.csv?${query}`, { key });
       expect(parse(rows.text, { columns: true })).toEqual(
@@ -213,7 +224,7 @@ describe("equal to the whole, filtered", () => {
       const some = await get(`/sparklines?${query}`, { key });
       const sparklines = naive(lines.json.sparklines, asked, ids);
       const days = naive(lines.json.days, asked, ids);
-      expect(some.json).toEqual({ ...lines.json, sparklines, days, indices: [] });
+      expect(some.json).toEqual({ ...lines.json, ...told, sparklines, days, indices: [] });
     },
   );
 
@@ -242,7 +253,7 @@ describe("equal to the whole, filtered", () => {
         ...whole.json,
         history,
         breaks: within2(whole.json.breaks),
-        corrections: within2(whole.json.corrections),
+        corrections: naive(whole.json.corrections, { ...NONE, to: asked.to }, null),
       });
       const index = await get("/indices/dram", { key });
       const part = await get(`/indices/dram?${queryOf(asked, {})}`, { key });
@@ -274,7 +285,8 @@ describe("equal to the whole, filtered", () => {
       const corrections = naive(whole.json.corrections, NONE, ids).filter(
         (item) => (numbers.get(item["corrected_in"] as string) as number) > after,
       );
-      expect(chosen.json).toEqual({ ...whole.json, corrections });
+      const told = askedMember(which.ids, new Set(RENAMED.slice(0, 1)));
+      expect(chosen.json).toEqual({ ...whole.json, ...told, corrections });
     },
   );
 });
@@ -381,6 +393,87 @@ describe("as an answer", () => {
     const head = await get("/prices?ids=alpha-16gb", { key, method: "HEAD" });
     expect([head.status, head.text]).toEqual([200, ""]);
     expect(one.headers["accept-ranges"]).toBeUndefined();
+  });
+
+  test("depends on its own request alone, not on those before it", async () => {
+    const name = "A&to=2026-11-13";
+    const store = new MemoryStore();
+    await mustPublish(store, {
+      catalog: catalogOf([
+        { id: "a", segment: "A" },
+        { id: "b", segment: name },
+      ]),
+      closes: lines("id,date,close_usd", "a,2026-11-13,9", "b,2026-11-13,19"),
+      quotes: quotesOf({ a: 10, b: 20 }),
+    });
+    const market = await startTestProxy({ store });
+    const rowsOf = async (query: string, tag = "") => {
+      const headers = { "if-none-match": tag };
+      const options = { key: market.pro, headers };
+      const {
+        status,
+        text,
+        headers: fields,
+      } = await market.get(`${API}/levels.csv?${query}`, options);
+      const ids = text.split("\n").flatMap((row) => /^[ab](?=,)/.exec(row) ?? []);
+      return { status, ids, tag: String(fields["etag"]) };
+    };
+    try {
+      const one = await rowsOf("segment=A&to=2026-11-13");
+      const other = await rowsOf(`segment=${encodeURIComponent(name)}`, one.tag);
+      expect([one.ids, other.ids]).toEqual([["a"], ["b", "b"]]);
+      // One of the two ids is none.
+      for (const [right, wrong] of [
+        ["ids=a&last=1", "ids=a%26last%3D1"],
+        ["ids=a,b", "ids=a%22%2C%22b"],
+        ["ids=a&to=2026-11-13", "ids=a%22%5D%2C%5B%22to%22%2C%222026-11-13"],
+      ] as const) {
+        for (const query of [wrong, right, wrong]) {
+          expect([query, (await rowsOf(query)).status]).toEqual([
+            query,
+            query === right ? 200 : 400,
+          ]);
+        }
+      }
+    } finally {
+      await market.close();
+    }
+  });
+
+  test("of a contract has its corrections, whatever closes it has", async () => {
+    const store = new MemoryStore();
+    const catalog = catalogOf(["a"]);
+    const closes = lines(
+      "id,date,close_usd",
+      "a,2026-11-12,9",
+      "a,2026-11-13,10",
+      "a,2026-11-14,11",
+    );
+    await mustPublish(store, {
+      session: "2026-11-20T12Z",
+      catalog,
+      closes,
+      quotes: quotesOf({ a: 11 }),
+    });
+    const changed = lines("id,date,close_usd", "a,2026-11-12,9.5", "a,2026-11-14,11.5");
+    await mustPublish(store, { closes: changed, quotes: quotesOf({ a: 11 }), revise: "Typing" });
+    const market = await startTestProxy({ store });
+    const of = async (query: string) => {
+      const { json } = await market.get(`${API}/prices/a${query}`, { key: market.pro });
+      const days = json.corrections.map((item: Item) => item["session_utc"]?.slice(0, 10));
+      return [json.history.length, days];
+    };
+    const both = ["2026-11-12", "2026-11-14"];
+    try {
+      expect(await of("")).toEqual([5, both]);
+      expect(await of("?last=1")).toEqual([1, both]);
+      expect(await of("?from=2026-11-20&last=1")).toEqual([1, both]);
+      expect(await of("?from=2026-12-01")).toEqual([0, both]);
+      expect(await of("?from=2026-11-13&to=2026-11-13")).toEqual([1, both.slice(0, 1)]);
+      expect(await of("?to=2026-11-01")).toEqual([0, []]);
+    } finally {
+      await market.close();
+    }
   });
 
   test("costs a call", async () => {

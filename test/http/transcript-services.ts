@@ -155,6 +155,7 @@ async function renamed(): Promise<TranscriptService> {
       catalog,
       quotes: quotesOf(Object.fromEntries(levels)),
       closes: at === 0 ? lines("id,date,close_usd", ...closes) : [],
+      attribution: 'Of "A\\B"',
     });
   }
   const proxy = await startTestProxy({ store });

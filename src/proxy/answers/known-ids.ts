@@ -7,6 +7,7 @@ import { isDelisted, type Contract } from "../../market/contract.ts";
 import { indicesOf } from "../../market/indices.ts";
 import { dateText, parseSession } from "../../market/session.ts";
 import type { Tier } from "../../market/tier.ts";
+import type { AskedId } from "../../render/envelope.ts";
 import type { Denial } from "../../api/problems.ts";
 import { fault, invalid, shownText, type Fault } from "../../api/query.ts";
 import type { ServedSnapshot } from "../serve/snapshot.ts";
@@ -130,6 +131,14 @@ export function lookUp<T extends { readonly id: string }>(
   }
   return { found, unknown, faults };
 }
+
+/** Of the looked up items those that the snapshot's contracts have no longer as their ids, or not yet. */
+export const askedOf = (found: ReadonlyMap<string, Contract>): AskedId[] =>
+  [...found].flatMap(([asked, { id }]) => (asked === id ? [] : { asked, id }));
+
+/** The same in a header field, for answers that are no JSON. */
+export const askedField = (ids: readonly AskedId[]): string =>
+  ids.map(({ asked, id }) => `${asked}=${id}`).join(", ");
 
 /** When the contract was delisted, as the tier sees it: a member of problems. */
 export function delisting(

@@ -23,7 +23,7 @@ const isWithin = (date: string, { from, to }: Pick<Limits, "from" | "to">): bool
 
 /** A payload: every element of an array that stands in no other one has its own line. */
 export function selectedJson(text: string, limits: Limits): string {
-  // Breaks and corrections, which come after a history, go with the dates sent of it.
+  // Breaks, which come after a history, go with the dates sent of it.
   let window: Pick<Limits, "from" | "to"> | null = limits;
   const counts: Record<string, number> = {};
   const [end, ...arrays] = text.split("\n]").reverse();
@@ -32,7 +32,7 @@ export function selectedJson(text: string, limits: Limits): string {
     const head = piece.slice(0, at);
     const name = /"(\w+)":\[$/.exec(head)?.[1] as string;
     const elements = piece.slice(at + 1).split("\n");
-    const chosen = window === null ? [] : selectedElements(name, elements, window, limits);
+    const chosen = selectedElements(name, elements, window, limits);
     if (name === "history") {
       const [first] = chosen;
       window = first === undefined ? null : { from: leadOf(first), to: limits.to };
@@ -46,14 +46,12 @@ export function selectedJson(text: string, limits: Limits): string {
   });
 }
 
-/** The arrays of a contract's or an index's file that have dates. */
-const DATED: readonly string[] = ["history", "breaks", "corrections"];
-
+/** `window` null: no date is sent. */
 function selectedElements(
   name: string,
   elements: readonly string[],
-  window: Pick<Limits, "from" | "to">,
-  { ids, last, correctedBefore }: Limits,
+  window: Pick<Limits, "from" | "to"> | null,
+  { ids, from, to, last, correctedBefore }: Limits,
 ): readonly string[] {
   if (ids !== null || correctedBefore !== null) {
     // These are ids of contracts, and an index may have the same id.
@@ -63,11 +61,14 @@ function selectedElements(
         (ids?.has(leadOf(line)) ?? true) && !(correctedBefore?.(correctedIn(line)) ?? false),
     );
   }
-  if (!DATED.includes(name)) return elements;
-  const within = elements.filter((line) =>
-    isWithin(leadOf(line).slice(0, DATE_CHARACTERS), window),
-  );
-  return name === "history" && last !== null ? within.slice(-last) : within;
+  const within = (dates: Pick<Limits, "from" | "to">): readonly string[] =>
+    elements.filter((line) => isWithin(leadOf(line).slice(0, DATE_CHARACTERS), dates));
+  // A reader who asks for the newest closes must also hear of corrections of older ones.
+  if (name === "corrections") return within({ from: null, to });
+  if (name === "breaks") return window === null ? [] : within(window);
+  if (name !== "history") return elements;
+  const history = within({ from, to });
+  return last === null ? history : history.slice(-last);
 }
 
 const withoutComma = (line: string): string => (line.endsWith(",") ? line.slice(0, -1) : line);

@@ -8,6 +8,7 @@ import {
 import type { Place } from "../../lib/turns.ts";
 import type { Tier } from "../../market/tier.ts";
 import { basketBody } from "../../render/basket-file.ts";
+import { withAsked } from "../../render/envelope.ts";
 import { sha256Hex } from "../../snapshot/digest.ts";
 import { JSON_TYPE } from "../../store/media-types.ts";
 import type { Found, Unmade } from "./answer.ts";
@@ -24,7 +25,7 @@ import {
   type Query,
 } from "../../api/query.ts";
 import type { ServedSnapshot } from "../serve/snapshot.ts";
-import { knownContracts, lookUp, offBoardFaults } from "./known-ids.ts";
+import { askedOf, knownContracts, lookUp, offBoardFaults } from "./known-ids.ts";
 import { unknownContracts } from "./near-ids.ts";
 import { entityOf, tagOf, validatorsOf, type Forms } from "../serve/entity.ts";
 import { ofSnapshot } from "../serve/served-file.ts";
@@ -112,13 +113,13 @@ export async function pricedBasket(
   const denial = faultsDenial(all);
   if (denial !== null) return denial;
   const overdue = overdueSessions(stamp, nowMs);
-  // The same name for each query that means the same basket.
-  const name = `${tier.name}/index?${ids.join()}&${weighting}=${amounts.join()}~${overdue}`;
+  const name = JSON.stringify([tier.name, items, weighting, amounts.join(), overdue]);
   const priced = computed?.get(name);
   if (priced !== undefined) return { forms: priced };
   const tagged = ofSnapshot(stamp, file.envelope, overdue, tagOf(stamp.manifestSha256, name));
   const make = async (): Promise<Forms> => {
-    const body = Buffer.from(basketBody(file, parts, amounts, weighting, overdue));
+    const priced = basketBody(file, parts, amounts, weighting, overdue);
+    const body = Buffer.from(withAsked(priced, askedOf(found)));
     const content = { "content-type": JSON_TYPE };
     const forms = { identity: entityOf({ ...tagged, body, sha256: sha256Hex(body), content }) };
     computed?.set(name, forms);

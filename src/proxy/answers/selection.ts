@@ -4,9 +4,12 @@ import type { Contract } from "../../market/contract.ts";
 import { COMPOSITE } from "../../market/indices.ts";
 import { FIRST_DATE, parseDate } from "../../market/session.ts";
 import type { Tier } from "../../market/tier.ts";
+import { withAsked, type AskedId } from "../../render/envelope.ts";
 import { coded } from "../../snapshot/coded.ts";
 import type { Asked, Found, Reader, Unmade } from "./answer.ts";
 import {
+  askedField,
+  askedOf,
   findIndex,
   indicesIn,
   knownContracts,
@@ -31,7 +34,7 @@ import {
 import { overdueSessions } from "../serve/freshness.ts";
 import { prefersGzip } from "../serve/intent.ts";
 import type { Forms } from "../serve/entity.ts";
-import type { PreparedFile } from "../serve/served-file.ts";
+import type { Chosen, PreparedFile } from "../serve/served-file.ts";
 import { QUICK_BYTES_MAX } from "../serve/stream.ts";
 import type { ServedSnapshot } from "../serve/snapshot.ts";
 import type { LogReader } from "../serve/log-reader.ts";
@@ -86,8 +89,8 @@ export function readSelection(
   const since = date("since");
   const isEither = ["after", "since"].every((name) => valueOf(given, name) !== undefined);
   if (isEither) refuse("since", "expected after or since, not both");
-  const named = given.map(([name, value]) => `${name}=${value.split(",").sort().join()}`);
-  return { ids, segments, from, to, last, after, since, name: named.sort().join("&") };
+  const named = given.map(([name, value]) => JSON.stringify([name, ...value.split(",").sort()]));
+  return { ids, segments, from, to, last, after, since, name: named.sort().join() };
 }
 
 /**
@@ -105,17 +108,24 @@ export async function selected(
   { tier }: Reader,
   place: Place,
 ): Promise<Pick<Found, "forms"> | Omit<Unmade, "cacheControl"> | Denial> {
-  const overdue = overdueSessions(snapshot.stamp, nowMs);
-  const key = `${file.path}?${selection.name}~${overdue}`;
-  const known = snapshot.computed?.get(key);
-  if (known !== undefined) return { forms: known };
   const limits = await limitsOf(selection, route, tier, snapshot, head, log, place);
   if ("code" in limits) return limits;
+  const overdue = overdueSessions(snapshot.stamp, nowMs);
+  const key = JSON.stringify([file.path, selection.name, overdue]);
+  const known = snapshot.computed?.get(key);
+  if (known !== undefined) return { forms: known };
+  const isCsv = "text" in route.body;
+  const { asked } = limits;
+  const chosen: Chosen = {
+    name: selection.name,
+    fields: isCsv && asked.length > 0 ? { "x-asked": askedField(asked) } : {},
+  };
   const make = async (): Promise<Forms> => {
-    const plain = Buffer.from(await linesOf(file, overdue, limits, "text" in route.body, place));
+    const lines = await linesOf(file, overdue, limits, isCsv, place);
+    const plain = Buffer.from(isCsv ? lines : withAsked(lines, asked));
     const isCoded = plain.length > CODED_FROM_BYTES && prefersGzip(headers["accept-encoding"]);
     const code = isCoded ? await coded(plain) : null;
-    const forms = file.selection(overdue, selection.name, plain, code);
+    const forms = file.selection(overdue, chosen, plain, code);
     if (plain.length <= REMEMBERED_BYTES_MAX) snapshot.computed?.set(key, forms);
     return forms;
   };
@@ -123,7 +133,7 @@ export async function selected(
   const isOld = snapshot.computed === null;
   const isLaborious = isOld || workOf(file, limits.ids) > QUICK_BYTES_MAX;
   return {
-    tags: file.tags(overdue, selection.name),
+    tags: file.tags(overdue, chosen),
     isLaborious,
     make: () => (isLaborious ? place.run(make) : make()),
   };
@@ -170,14 +180,14 @@ async function limitsOf(
   head: ServedSnapshot,
   log: LogReader,
   place: Place,
-): Promise<Limits | Denial> {
+): Promise<(Limits & { readonly asked: readonly AskedId[] }) | Denial> {
   const { ids, segments, since } = selection;
   const items = ids ?? segments;
   const after = since === null ? selection.after : newestNumberBefore(since, log);
   const wasCorrected = (snapshot: string): boolean =>
     after !== null && log.isPublishedBy(snapshot, after);
   const correctedBefore = after === null ? null : wasCorrected;
-  const limits = { ...selection, correctedBefore };
+  const limits = { ...selection, correctedBefore, asked: [] };
   if (items === null) return { ...limits, ids: null };
   const contracts = await knownContracts(snapshot, head, place);
   if ("code" in contracts) return contracts;
@@ -202,7 +212,9 @@ async function limitsOf(
   const denial =
     faultsDenial([...faults, ...unknownContracts(unknown, catalog, IN_CATALOG)]) ??
     contractsDenial(found, route, tier, snapshot);
-  return denial ?? { ...limits, ids: new Set([...found.values()].map(({ id }) => id)) };
+  // The order of ids in the query changes neither lines nor tag.
+  const asked = askedOf(found).sort((a, b) => (a.asked < b.asked ? -1 : 1));
+  return denial ?? { ...limits, ids: new Set([...found.values()].map(({ id }) => id)), asked };
 }
 
 /** The number of the newest entry before the date, UTC. */

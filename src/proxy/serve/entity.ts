@@ -45,7 +45,7 @@ export const CORS_HEADERS = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers":
     "Accept-Ranges, Content-Disposition, Content-Length, Content-Range, ETag, Last-Modified, " +
-    "Retry-After, Unencoded-Digest, Vary, WWW-Authenticate, X-Delayed-Sessions, X-History-From, " +
+    "Retry-After, Unencoded-Digest, Vary, WWW-Authenticate, X-Asked, X-Delayed-Sessions, X-History-From, " +
     "X-Publication, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, " +
     "X-Session-UTC, X-Snapshot",
 } as const;

@@ -77,6 +77,14 @@ export interface FileSource {
   readonly piece: (part: ObjectPart, place: Place) => Promise<Buffer>;
 }
 
+/** Lines of a file: a name that tells them from others, empty for the whole file, and fields of their own. */
+export interface Chosen {
+  readonly name: string;
+  readonly fields: HeaderFields;
+}
+
+const WHOLE: Chosen = { name: "", fields: {} };
+
 /** A source with the size and the digest of its plain bytes. */
 type Sized = Omit<FileSource, "piece"> & Pick<FileEntry, "bytes" | "sha256">;
 
@@ -98,7 +106,12 @@ export class PreparedFile {
     if (this.#latest?.overdue === overdue) return this.#latest.forms;
     if (this.#isRaised(overdue)) return null;
     const { bytes, sha256 } = this.#file.entry;
-    const forms = this.#formsOf(overdue, "", { ...this.#source, bytes, sha256 }, this.#content());
+    const forms = this.#formsOf(
+      overdue,
+      WHOLE,
+      { ...this.#source, bytes, sha256 },
+      this.#content(),
+    );
     this.#latest = { overdue, forms };
     return forms;
   }
@@ -122,7 +135,7 @@ export class PreparedFile {
   async #raise(overdue: number, place: Place): Promise<Forms> {
     try {
       const sized = await raisedSource(this.#source, this.#file.entry, overdue, place);
-      const forms = this.#formsOf(overdue, "", sized, this.#content());
+      const forms = this.#formsOf(overdue, WHOLE, sized, this.#content());
       this.#latest = { overdue, forms };
       return forms;
     } finally {
@@ -130,35 +143,36 @@ export class PreparedFile {
     }
   }
 
-  /**
-   * The properties of the forms before they are made. `name` tells lines of the file from others; the whole
-   * has an empty one.
-   */
-  tags(overdue: number, name = ""): Forms<Validators> {
+  /** The properties of the forms before they are made. */
+  tags(overdue: number, chosen = WHOLE): Forms<Validators> {
     const tagged = (coding: Coding): Validators =>
-      validatorsOf(this.#taggedAs(coding, overdue, name));
-    const isCoded = name !== "" || this.#file.entry.gzip !== undefined;
+      validatorsOf(this.#taggedAs(coding, overdue, chosen));
+    const isCoded = chosen !== WHOLE || this.#file.entry.gzip !== undefined;
     return { identity: tagged("identity"), ...(isCoded && { gzip: tagged("gzip") }) };
   }
 
-  #taggedAs(coding: Coding, overdue: number, name: string): ReturnType<typeof ofSnapshot> {
+  #taggedAs(
+    coding: Coding,
+    overdue: number,
+    { name, fields }: Chosen,
+  ): ReturnType<typeof ofSnapshot> {
     const { stamp, position, entry, historyFrom } = this.#file;
     const raisedBy = this.#isRaised(overdue) ? String(overdue) : "";
     const etag = tagOf(stamp.manifestSha256, entry.path, name, raisedBy, coding);
     const tagged = ofSnapshot(stamp, position, overdue, etag);
-    if (historyFrom === null) return tagged;
-    return { ...tagged, shared: { ...tagged.shared, "x-history-from": historyFrom } };
+    const ofHistory = historyFrom === null ? {} : { "x-history-from": historyFrom };
+    return { ...tagged, shared: { ...tagged.shared, ...ofHistory, ...fields } };
   }
 
   #formsOf(
     overdue: number,
-    name: string,
+    chosen: Chosen,
     { plain, gzip, bytes, sha256 }: Sized,
     content: HeaderFields,
   ): Forms {
     const formOf = (coding: Coding, body: Entity["body"], sizeBytes: number): Entity =>
       entityOf({
-        ...this.#taggedAs(coding, overdue, name),
+        ...this.#taggedAs(coding, overdue, chosen),
         body,
         sha256,
         sizeBytes,
@@ -219,11 +233,11 @@ export class PreparedFile {
     return String(Buffer.concat(pieces));
   }
 
-  /** Forms of lines of the file; `name` tells them from other lines. `gzip` null: not coded. */
-  selection(overdue: number, name: string, plain: Buffer, gzip: Buffer | null): Forms {
+  /** Forms of lines of the file. `gzip` null: not coded. */
+  selection(overdue: number, chosen: Chosen, plain: Buffer, gzip: Buffer | null): Forms {
     const { "accept-ranges": _, ...content } = this.#content("-selection");
     const size = { bytes: plain.length, sha256: sha256Hex(plain) };
-    return this.#formsOf(overdue, name, { plain, gzip, ...size }, content);
+    return this.#formsOf(overdue, chosen, { plain, gzip, ...size }, content);
   }
 
   /**
