@@ -1,7 +1,7 @@
 /** Collects the faults of the input and formats their messages. */
 import { counted, cut } from "../lib/text.ts";
 import { InputError, type ConflictError, type RefusedError } from "../lib/errors.ts";
-import { withoutSecrets } from "../lib/secrets.ts";
+import { startWithoutSecrets } from "../lib/secrets.ts";
 
 const SHOWN_CHARACTERS = 120;
 const SUBJECT_CHARACTERS = 240;
@@ -48,18 +48,18 @@ export class Complaints {
     kind = expected,
     rows = 1,
   ): void {
-    const subject = `${where} ${column} ${value === null ? "null" : quoted(value)}`;
+    const subject = (): string => `${where} ${column} ${value === null ? "null" : quoted(value)}`;
     this.#add(where, subject, `expected ${expected}`, `${column} ${kind}`, rows);
   }
 
   /** A finding about a whole row or file: `quotes.csv:9: 3 fields, expected 4`. */
   at(where: string, finding: string, kind = finding): void {
-    this.#add(where, where, finding, kind, 1);
+    this.#add(where, () => where, finding, kind, 1);
   }
 
   /** A source that cannot be read; `failure` names it and the cause. */
   unreadable({ message, waitFor, retryAfterMs }: InputError): void {
-    this.#add(message, "", message, message, 1);
+    this.#add(message, () => "", message, message, 1);
     if (waitFor !== null) this.#awaited.push(waitFor);
     this.#retryAfterMs = Math.max(this.#retryAfterMs, retryAfterMs);
   }
@@ -87,19 +87,23 @@ export class Complaints {
     );
   }
 
-  /** Shortens the line and escapes line breaks and terminal control characters. */
-  #add(where: string, subject: string, text: string, words: string, rows: number): void {
+  /** Shortens the line and escapes line breaks and terminal control characters, if it may be shown. */
+  #add(where: string, subjectOf: () => string, text: string, words: string, rows: number): void {
     const number = this.#count;
     this.#count += 1;
     const name = `${where.replace(PLACE, "")}\n${words}`;
     const kind = this.#kinds.get(name) ?? { first: [], rows: 0 };
     kind.rows += rows;
+    if (this.#kinds.size === LINES_KEPT && !this.#kinds.has(name)) {
+      this.#others += 1;
+      return;
+    }
+    this.#kinds.set(name, kind);
     if (kind.first.length <= ALIKE_MAX) {
+      const subject = subjectOf();
       const line = cut(escaped(subject === "" ? text : `${subject}: ${text}`), LINE_CHARACTERS);
       kind.first.push({ number, where, subject: cut(escaped(subject), SUBJECT_CHARACTERS), line });
     }
-    if (this.#kinds.size < LINES_KEPT) this.#kinds.set(name, kind);
-    else if (!this.#kinds.has(name)) this.#others += 1;
   }
 }
 
@@ -124,7 +128,19 @@ function inOrder(findings: readonly Finding[]): string[] {
 
 /** The value in quotation marks, shortened, without secrets, with control characters escaped. */
 export function quoted(value: string): string {
-  return escaped(JSON.stringify(cut(withoutSecrets(value), SHOWN_CHARACTERS + 1)));
+  return escaped(JSON.stringify(startWithoutSecrets(value, SHOWN_CHARACTERS + 1)));
+}
+
+/** As many of the names, quoted, as `length` characters show. */
+export function quotedList(names: readonly string[], length: number): string {
+  // A name takes four characters at least. A header can have half a million.
+  return cut(
+    names
+      .slice(0, length / 4 + 1)
+      .map(quoted)
+      .join(", "),
+    length,
+  );
 }
 
 /** Replaces control, direction and invisible characters by their numbers. */

@@ -1,6 +1,6 @@
 /** Finds the columns of a table in the header of CSV, by their names or by those that a map gives. */
-import { counted, cut } from "../lib/text.ts";
-import { quoted } from "./complaints.ts";
+import { counted } from "../lib/text.ts";
+import { quoted, quotedList } from "./complaints.ts";
 import type { CsvMap } from "./csv-map.ts";
 import type { TableRows } from "./table-row.ts";
 import { columnLike, unknown } from "./table-shape.ts";
@@ -52,13 +52,15 @@ export function rowLayout(
   const { shape, complaints, where, map } = rows;
   const found = (finding: string): void => complaints.at(where(line), finding);
   const names = ourNames(header, rows);
+  const seen = new Set<string>();
   names.forEach((name, at) => {
     if (name === null) return;
     if (!shape.columns.includes(name)) {
       if (name !== "" || header[at - 1] !== "") found(unknown("column", name, at, shape));
-    } else if (names.indexOf(name) !== at) {
+    } else if (seen.has(name)) {
       found(`column ${quoted(header[at] as string)} appears twice`);
     }
+    seen.add(name);
   });
   const known = names
     .map((name) => (name === null ? undefined : columnLike(name, shape)))
@@ -143,6 +145,6 @@ function missing(
   header: readonly string[],
   { map }: TableRows,
 ): string {
-  const there = cut(header.map(quoted).join(", "), 300);
+  const there = quotedList(header, 300);
   return `${quoted(theirs)}, which ${map?.name} names for ${ours}; the header has ${there}`;
 }

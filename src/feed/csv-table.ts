@@ -1,6 +1,6 @@
 /** Reads the records of CSV as rows of a table: the header first. */
-import { counted, cut } from "../lib/text.ts";
-import { quoted } from "./complaints.ts";
+import { counted } from "../lib/text.ts";
+import { quotedList } from "./complaints.ts";
 import { ourNames, rowLayout, wideLayouts, type Layout } from "./csv-header.ts";
 import { ourCell } from "./csv-map.ts";
 import { isWide, TableRow, type TableRows } from "./table-row.ts";
@@ -44,7 +44,7 @@ export function recordTaker(rows: TableRows): (record: readonly string[], line: 
         return known < 2 && line < titleLine + 10;
       }
       if (known === 0) {
-        const seen = source.isAnswer ? "" : ` in ${cut(record.map(quoted).join(", "), 300)}`;
+        const seen = source.isAnswer ? "" : ` in ${quotedList(record, 300)}`;
         const expected = shape.columns.map((name) => map?.columns.get(name) ?? name).join(", ");
         complaints.at(where(line), `no known column${seen}, expected a header of ${expected}`);
         titleLine = line;
@@ -59,6 +59,8 @@ export function recordTaker(rows: TableRows): (record: readonly string[], line: 
       complaints.at(where(line), finding);
       return true;
     }
+    // Files that are put together may have each file's header, and a byte order mark before it.
+    const isHeader = record.every((cell, at) => cell.replace(/^\ufeff/, "") === header[at]);
     for (const { cells: places, names, level } of layouts) {
       if (level !== null) {
         if ((record[level] as string).trim() === "") continue;
@@ -68,8 +70,7 @@ export function recordTaker(rows: TableRows): (record: readonly string[], line: 
       const id = cells[idAt] ?? "";
       if (filter?.leavesOut(map === null ? id : (ourCell(map, shape, "id", id) as string)))
         continue;
-      // Files that are put together may have each file's header, and a byte order mark before it.
-      if (record.every((cell, at) => cell.replace(/^\ufeff/, "") === header[at])) {
+      if (isHeader) {
         complaints.at(where(line), "the header again, expected once: delete this line");
         return true;
       }

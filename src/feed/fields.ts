@@ -107,7 +107,7 @@ const isPublishable = (text: string, maxCharacters: number): boolean =>
   text.length <= maxCharacters && !UNPRINTABLE.test(text) && secretIn(text) === null;
 
 function secretSlip(text: string): string {
-  const secret = secretIn(text);
+  const secret = secretIn(text.slice(0, MAX_TEXT_CHARACTERS));
   return secret === null ? "" : `; it holds ${secret}, which would be public`;
 }
 

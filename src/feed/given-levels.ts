@@ -184,15 +184,15 @@ export class GivenLevels {
 
   /**
    * Complains once, at its first row, of each contract that `isKnown` does not know, and of each id that
-   * is held without being one. `newIdOf` is the present id of a contract that was renamed.
+   * is held without being one. `newIds` are the present ids of contracts, by former ones.
    */
   requireKnown(
     isKnown: (id: string) => boolean,
-    newIdOf: (id: string) => string | undefined,
+    newIds: ReadonlyMap<string, string>,
     complaints: Complaints,
   ): void {
     const expected = (id: string, remedy: string): string => {
-      const newId = newIdOf(id);
+      const newId = newIds.get(id);
       if (newId !== undefined) return `its present id, ${newId}`;
       const like = id.trim().toLowerCase();
       return `a contract of the catalog${isKnown(like) ? `; write ${like}` : remedy}`;
@@ -205,7 +205,7 @@ export class GivenLevels {
       if (isKnown(id)) continue;
       const mapped = came[1] === id ? "" : `; the map makes it ${quoted(id)}`;
       const words = `${expected(id, IGNORE_UNKNOWN)}${mapped}${rows === 1 ? "" : `; ${rows} rows name it`}`;
-      const kind = newIdOf(id) === undefined ? "unknown" : "renamed";
+      const kind = newIds.get(id) === undefined ? "unknown" : "renamed";
       // The first are shown one by one, although they are of one kind.
       unknown += 1;
       const own = unknown > UNKNOWN_IDS_MAX ? kind : `${kind} ${unknown}`;

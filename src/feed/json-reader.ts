@@ -164,6 +164,9 @@ function plainDigits(digits: string): string {
   );
   const at = Math.max(point, 1);
   const padded = all.padEnd(at, "0");
-  const decimals = padded.slice(at).replace(/0+$/, "");
+  // An expression for the zeros at an end begins anew at each zero of the text.
+  let end = padded.length;
+  while (end > at && padded[end - 1] === "0") end -= 1;
+  const decimals = padded.slice(at, end);
   return `${sign}${padded.slice(0, at).replace(/^0+(?=\d)/, "")}${decimals === "" ? "" : `.${decimals}`}`;
 }

@@ -1,4 +1,5 @@
 /** How the JSON of stored files and of answers is written, and the members that JSON.parse would lose. */
+import { cut } from "./text.ts";
 
 declare global {
   /** ECMAScript's JSON.parse source text access, which TypeScript's library lacks. */
@@ -52,12 +53,13 @@ interface Around {
   readonly path: string;
 }
 
-/** The most repeated members of a text that are shown. */
+/** The most repeated members of a text that are shown, and how much of each. */
 const REPEATED_MAX = 100;
+const PATH_CHARACTERS = 1_000;
 
 /**
  * The members that an object has more than once, each with the members around it: `spot_usd`, `pro.price`.
- * JSON.parse takes the last one without a word. The text must be valid JSON. At most the first 100.
+ * JSON.parse takes the last one without a word. The text must be valid JSON. At most the first 100, each shortened.
  */
 export function repeatedMembers(text: string): string[] {
   const repeated = new Set<string>();
@@ -81,7 +83,7 @@ export function repeatedMembers(text: string): string[] {
       if (text[next] !== ":") continue;
       const quoted = text.slice(begin, at + 1);
       const name = quoted.includes("\\") ? (JSON.parse(quoted) as string) : quoted.slice(1, -1);
-      path = around.path === "" ? name : `${around.path}.${name}`;
+      path = cut(around.path === "" ? name : `${around.path}.${name}`, PATH_CHARACTERS);
       if (around.names?.has(name) && repeated.size < REPEATED_MAX) repeated.add(path);
       around.names?.add(name);
     }

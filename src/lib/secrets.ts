@@ -1,4 +1,5 @@
 /** Secrets within texts that are published, or shown in messages. A published text stays public for ever. */
+import { cut } from "./text.ts";
 
 /** User and password of an address, also of one that cannot be parsed. */
 const USER = /(:[/\\]+)(?:[^/\\?#\s@]+@)+/g;
@@ -14,6 +15,9 @@ const SECRET_WORD =
 const SECRET_END =
   /(?:(?:api|app|access|auth|client|license|licence|private|registration|secret|service|session|shared|subscription|user)key(?:id)?|token|secret|signature|password|passwd)$/;
 
+/** The part of a parameter's name that is told. */
+const NAME_CHARACTERS = 100;
+
 /** What the text holds that must not be published, in words; null: nothing is found. */
 export function secretIn(text: string): string | null {
   let found: string | null = null;
@@ -23,6 +27,21 @@ export function secretIn(text: string): string | null {
 
 /** The text with `***` in the place of each secret, for messages. */
 export const withoutSecrets = (text: string): string => hide(text, () => undefined);
+
+/** How much of a long text is searched. A message shows less of it. */
+const SEARCHED_CHARACTERS = 1_000;
+/** The beginning of an address or of a key, which has a user or a password if it goes on. */
+const UNFINISHED = /(:[/\\]+)[^/\\?#\s]*$|\b(?:cbk|lnk)_[0-9A-Za-z]*$/;
+
+/**
+ * The same of a text of any length and origin, shortened to `length` UTF-16 units, at most 1,000. Takes the same
+ * time for all long texts.
+ */
+export function startWithoutSecrets(text: string, length: number): string {
+  if (text.length <= SEARCHED_CHARACTERS) return cut(withoutSecrets(text), length);
+  const start = text.slice(0, SEARCHED_CHARACTERS).replace(UNFINISHED, "$1***");
+  return cut(`${withoutSecrets(start)}…`, length);
+}
 
 function hide(text: string, tell: (words: string) => void, isInner = false): string {
   // Most texts have none of these characters.
@@ -34,7 +53,7 @@ function hide(text: string, tell: (words: string) => void, isInner = false): str
     })
     .replace(PARAMETER, (whole: string, name: string, value: string) => {
       if (isSecretName(decoded(name))) {
-        tell(`the parameter ${decoded(name)}`);
+        tell(`the parameter ${cut(decoded(name), NAME_CHARACTERS)}`);
         return `${name}=***`;
       }
       // An address within an address, which may be within another one for ever.
@@ -51,7 +70,7 @@ function hide(text: string, tell: (words: string) => void, isInner = false): str
 
 function isSecretName(name: string): boolean {
   const words = name.replace(/(?<=[a-z\d])(?=[A-Z])/g, " ").toLowerCase();
-  const last = /[a-z]+(?=[^a-z]*$)/.exec(words)?.[0] ?? "";
+  const last = words.match(/[a-z]+/g)?.at(-1) ?? "";
   return SECRET_WORD.test(last) || SECRET_END.test(words.replace(/[^a-z]/g, ""));
 }
 

@@ -27,10 +27,9 @@ export function layOver(
     throw new InputError(`${location} holds no catalog yet: give --catalog`);
   }
   const known = inputs.catalog?.ids ?? new Map(catalog.map(({ id }) => [id, FILES.catalog]));
-  const newIdOf = (old: string): string | undefined =>
-    catalog.find(({ formerly }) => formerly.includes(old))?.id;
+  const newIds = new Map(catalog.flatMap(({ id, formerly }) => formerly.map((old) => [old, id])));
   // If no row of the catalog is readable, complaints about unknown ids only hide its own errors.
-  if (known.size > 0) levels.requireKnown((id) => known.has(id), newIdOf, complaints);
+  if (known.size > 0) levels.requireKnown((id) => known.has(id), newIds, complaints);
   levels.holdDelisted(catalog);
   const base = withNewIds(stored, catalog, (id) => known.get(id) as string, complaints);
   const withdrawn = new Map<string, boolean>();

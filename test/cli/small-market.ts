@@ -14,7 +14,7 @@ import { snapshotText } from "../../src/store/paths.ts";
 export const at = (key: string): Session => parseSession(key) as Session;
 export const SESSION = at("2026-11-21T00Z");
 
-const CATALOG_COLUMNS =
+export const CATALOG_COLUMNS =
   "id,ticker,name,board,segment,unit,ai_exposure_pct,source,source_url,capacity_gb,max_carry_days,free," +
   "price_type,delisted_on,formerly,cadence_days,max_move_pct";
 

@@ -2,8 +2,8 @@
 import { z } from "zod";
 import { InputError, reasonOf } from "../../lib/errors.ts";
 import { repeatedMembers } from "../../lib/json.ts";
-import { secretIn, withoutSecrets } from "../../lib/secrets.ts";
-import { cut, isLine } from "../../lib/text.ts";
+import { secretIn, startWithoutSecrets } from "../../lib/secrets.ts";
+import { isLine } from "../../lib/text.ts";
 import { KEY_TIER_NAMES, PLACES, TIERS, type KeyTierName, type Place } from "../../market/tier.ts";
 import { foreignLink } from "../../site/text.js";
 
@@ -65,7 +65,7 @@ export function parsePlanTerms(bytes: Uint8Array, where: string): PlanTerms {
   const read = file.safeParse(value, { reportInput: true });
   const issues = (read.error?.issues ?? []).map(({ path, input, message }) => {
     const place = path.map((name) => `${String(name)} `).join("");
-    const excerpt = cut(withoutSecrets(JSON.stringify(input)), SHOWN_CHARACTERS);
+    const excerpt = startWithoutSecrets(JSON.stringify(input), SHOWN_CHARACTERS);
     return `${place}${excerpt}: expected ${message}`;
   });
   const repeated = repeatedMembers(text).map((member) => `the member "${member}" appears twice`);
