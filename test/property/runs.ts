@@ -5,10 +5,16 @@ import fc from "fast-check";
 const FACTOR = Number(process.env["CHIPBOARD_TEST_RUNS"] ?? "0.1");
 if (!(FACTOR > 0)) throw new Error("CHIPBOARD_TEST_RUNS: expected a factor such as 0.1 or 1");
 
+/**
+ * A long run searches for the smallest case that fails, which can take many minutes. The others show the first one at
+ * once.
+ */
+const endOnFailure = FACTOR < 1;
+
 /** The parameters of a property that has `full` cases in a long run. */
 export const runs = (full: number): { readonly numRuns: number } => ({
   numRuns: Math.max(1, Math.round(full * FACTOR)),
 });
 
 /** fast-check's own count is 100. */
-fc.configureGlobal({ ...fc.readConfigureGlobal(), ...runs(100) });
+fc.configureGlobal({ ...fc.readConfigureGlobal(), ...runs(100), endOnFailure });
