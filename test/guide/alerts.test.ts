@@ -221,6 +221,40 @@ withPython("a delisted and a renamed contract are events, and the other rules go
   expect(await told()).toEqual([]);
 });
 
+withPython("an id that was gone is looked for again, at no cost while there is none", async () => {
+  await publish(0, { a: 10, b: 20 }, ["a", "b"]);
+  await start();
+  await setRules([
+    { id: "old", above: 1 },
+    { id: "dram", above: 1 },
+    { id: "typo", above: 1 },
+  ]);
+  // Without a key there are no indices; with one there are.
+  const { events } = await watch([], { CHIPBOARD_KEY: "" });
+  const short = (told: readonly Event[]) => told.map(({ event, id, kind }) => [event, id, kind]);
+  expect(short(events)).toEqual([
+    ["gone", "old", undefined],
+    ["gone", "dram", undefined],
+    ["gone", "typo", undefined],
+  ]);
+  await publish(1, { a: 10, b: 20 });
+  expect(short(await told())).toEqual([["above", "dram", "index"]]);
+  await publish(2, { a: 10, new: 20 }, ["a", { id: "new", formerly: "b old" }]);
+  expect(short(await told())).toEqual([
+    ["renamed", "old", undefined],
+    ["above", "new", "contract"],
+  ]);
+  await setRules([
+    { id: "old", above: 30 },
+    { id: "typo", above: 1 },
+  ]);
+  const used = async () => (await proxy.get("/api/public/v1/usage", { key: proxy.pro })).json.used;
+  await publish(3, { a: 10, new: 21 });
+  const before = await used();
+  expect(await told()).toEqual([]);
+  expect((await used()) - before).toBe(1);
+});
+
 withPython("changes of contracts, of all contracts of a segment, and of indices", async () => {
   const day = dayOf(SESSION);
   const closes = lines(

@@ -268,18 +268,29 @@ withPython(
         ? json({ ...BOARD, memory: [{ id: "a", spot_usd: 9 }] }, about(7))
         : (answers[next - 1] as Lie);
     };
-    const said = await client.print(`${PRELUDE}
+    const { stdout, stderr } = await client.run(`${PRELUDE}
 try:
     for event in Client("${origin}", key).watch({"a": 10}, every_seconds=0):
         print(event["event"], flush=True)
 except Refused as refusal:
     print(refusal)`);
-    expect(said.trimEnd().split("\n")).toEqual([
+    expect(stdout.trimEnd().split("\n")).toEqual([
       "session",
       "correction",
       "threshold",
       "401 invalid_key: No such key.",
     ]);
+    // Each look in vain says why. The 502 of a front is tried again within the look.
+    expect(new Set(stderr.trimEnd().split("\n"))).toEqual(
+      new Set([
+        "waiting 0 s: the answer is no JSON",
+        "waiting 0 s: 500 internal: It failed.",
+        "waiting 0 s: 403 unknown: no problem document",
+        `waiting 0 s: redirected too often, or away from ${origin}`,
+        "waiting 0 s: the answer has an unexpected form",
+        "waiting 0 s: the answer is not what its digest says",
+      ]),
+    );
     expect(next).toBe(answers.length);
   },
 );

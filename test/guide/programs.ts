@@ -109,21 +109,15 @@ export class Copy {
     return lines.map((line) => new Copy(join(killed, String(line)), this.#front, this.#key));
   }
 
-  /** Runs it, sees that it is told to wait, and that it does not ask again meanwhile. */
-  async runAndWait(minSeconds: number): Promise<void> {
-    const quiet = { code: 0, stdout: "", stderr: "" };
-    const startSeconds = Date.now() / 1_000;
-    expect(await this.run()).toEqual(quiet);
-    const notBefore = Number(this.cursor()["not_before"]);
-    expect(notBefore).toBeGreaterThanOrEqual(startSeconds + minSeconds);
-    const { requests } = this.#front;
-    expect(await this.run()).toEqual(quiet);
-    expect(this.#front.requests).toBe(requests);
-  }
-
-  /** Ends the wait, as time would. */
-  endWait(): void {
-    this.#ask("update cursor set not_before = 0");
+  /** Runs it twice, and sees that each run asks and says this refusal. */
+  async runRefused(refusal: string): Promise<void> {
+    for (let run = 0; run < 2; run += 1) {
+      const { requests } = this.#front;
+      const { code, stdout, stderr } = await this.run();
+      expect([code, stdout]).toEqual([1, ""]);
+      expect(stderr.trimEnd().split("\n").at(-1)).toContain(refusal);
+      expect(this.#front.requests).toBeGreaterThan(requests);
+    }
   }
 
   rows(): Row[] {

@@ -12,7 +12,6 @@ export interface Synced {
   readonly is_new: boolean;
   readonly is_whole: boolean;
   readonly bytes_received: number;
-  readonly wait_seconds: number;
 }
 
 /** How a program begins; its key is in KEY. */

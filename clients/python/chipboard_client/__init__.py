@@ -37,6 +37,7 @@ import io
 import ipaddress
 import itertools
 import json
+import logging
 import numbers
 import operator
 import os
@@ -68,11 +69,12 @@ API = "/api/public/v1"
 HISTORY = "/history.csv"
 FREE = ("/publications", "/contracts", "/usage")
 SESSION = timedelta(hours=12)
-QUOTA_SECONDS_MAX = 31 * 86_400  # from one 1st of a month to the next
+RECHECK_SECONDS = 600.0  # after so long it asks again, whatever the service asked to wait: an account may be upgraded
 REDIRECTS_MAX, IDS_MAX, LAST_MAX, COLUMNS_MAX = 3, 100, 2_000, 100
 KEPT_MAX, KEPT_BYTES_MAX, PROBLEM_BYTES_MAX, PIECE_BYTES = 32, 1 << 20, 1 << 16, 1 << 16
 DECIMALS, PAUSE_SECONDS, PAUSE_SECONDS_MAX = 9, 0.5, 8.0
 NO_PROBLEM = "unknown"
+TEXT_MAX = 1_000  # of an event, so that a command takes it
 USD = ("close_usd", "spot_usd", "low_usd", "high_usd", "close")
 NUMBERS = ("inputs", "known_from", "known_to")
 DATES = ("date", "as_of", "base_as_of", "prev_as_of", "series_date")
@@ -89,6 +91,7 @@ BOARD = ("id", "ticker", "name", "segment", "unit", "spot_usd", "chg_24h_pct", "
 CORRECTIONS = ("contract_id", "session_utc", "old_usd", "new_usd", "reason", "corrected_in", "publication")
 CATALOG = ("id", "ticker", "name", "board", "segment", "segment_id", "unit", "capacity_gb", "price_type", "cadence_days",
            "source", "source_url", "free", "formerly", "delisted_on")
+LOG = logging.getLogger("chipboard_client")
 USER_AGENT = f"chipboard-client/{__version__} Python/{platform.python_version()}"
 
 # Also numpy's scalars and integers, which have __float__.
@@ -102,9 +105,12 @@ class Refused(Exception):
 
     `status` and `code` say why, `detail` says it for people. `retry_after` says how many seconds to wait; None: waiting
     does not help. `errors` lists the faults of parameters, `did_you_mean` has ids that are near, `plans` is the page of
-    tiers, `history_from` the first date within the tier's history, `request_id` names the request in the service's log.
-    Each of these is None where the answer lacks it; `problem` has all members of the answer, and `code` is "unknown" where
-    it is not the service's.
+    tiers, `resets_at` when counting starts again, `history_from` the first date within the tier's history, `request_id`
+    names the request in the service's log. Each of these is None where the answer lacks it; `problem` has all members of the
+    answer, and `code` is "unknown" where it is not the service's.
+
+    If the service asks to wait, the client asks nothing for as long, at most ten minutes, and raises the same refusal again.
+    If only the calls are used up, requests that cost none go on.
     """
 
     def __init__(self, status: int, code: str, detail: str, retry_after: float | None = None,
@@ -117,6 +123,7 @@ class Refused(Exception):
         near: list[list[str]] = [_listed(each.get("did_you_mean"), str) or [] for each in self.errors or []]
         self.did_you_mean: list[str] | None = _listed(told.get("did_you_mean"), str) or [*itertools.chain(*near)] or None
         self.plans = _if_text(told.get("plans"))
+        self.resets_at = _if_text(told.get("resets_at"))
         self.history_from = _if_text(told.get("history_from"))
         self.request_id = _if_text(told.get("request_id"))
 
@@ -188,7 +195,6 @@ class Synced:
     is_new: bool
     is_whole: bool  # whether it loaded the whole file
     bytes_received: int  # bodies as they were sent
-    wait_seconds: float  # what the service asked to wait; runs before that ask nothing
 
 
 class _NoRedirect(HTTPRedirectHandler):
@@ -214,8 +220,9 @@ class _Transport:
         self.key = key
         self.bytes_received = 0
         self._lock = threading.Lock()
-        # Before these moments it asks nothing, or nothing that costs a call.
-        self._not_before = self._no_call_before = 0.0
+        # The last refusals that asked to wait, of every request and of calls that cost one, and when they came.
+        self._refused: tuple[Refused, float] | None = None
+        self._calls_refused: tuple[Refused, float] | None = None
         self._kept: OrderedDict[str, Answer] = OrderedDict()
         # Proxies of the environment do not reach this machine, and would read a key that is sent to it.
         self._opener = build_opener(ProxyHandler({}) if is_here else ProxyHandler(), _NoRedirect)
@@ -233,9 +240,9 @@ class _Transport:
             kept = self._kept.get(first)
         hops, waited, pause = 0, 0.0, PAUSE_SECONDS
         while True:
-            wait = max(self._not_before, self._no_call_before if costs else 0.0) - time.monotonic()
-            if wait > 0:
-                raise Refused(429, "waiting", f"The service asked to wait {wait:.0f} s more.", wait)
+            self._raise_again(self._refused)
+            if costs:
+                self._raise_again(self._calls_refused)
             trouble: OSError | Refused
             try:
                 with _reading():
@@ -262,22 +269,32 @@ class _Transport:
                 if not _is_away(error):
                     raise
                 trouble, told = error, None
-            except http.client.HTTPException as error:
-                raise ConnectionError("the answer is broken") from error
+            except http.client.HTTPException:
+                # Not its text, which may hold control characters of the answer.
+                raise ConnectionError("the answer is broken") from None
             wait = max(told or 0.0, pause)
             if waited + wait > self.patience:
                 if isinstance(trouble, Refused) and told is not None:
-                    self._wait(trouble, told)
+                    self._note(trouble)
                 raise trouble
             time.sleep(wait)
             waited, pause = waited + wait, min(2 * pause, PAUSE_SECONDS_MAX)
 
-    def _wait(self, refusal: Refused, seconds: float) -> None:
+    def _note(self, refusal: Refused) -> None:
         """A spent quota refuses calls that cost one; what else asks to wait means every request."""
         if refusal.code == "quota_exceeded":
-            self._no_call_before = time.monotonic() + seconds
+            self._calls_refused = refusal, time.monotonic()
         else:
-            self._not_before = time.monotonic() + seconds
+            self._refused = refusal, time.monotonic()
+
+    def _raise_again(self, noted: tuple[Refused, float] | None) -> None:
+        """Raises the refusal, with the rest of its wait, until the client may ask again."""
+        if noted is None:
+            return
+        refusal, came = noted
+        wait, waited = refusal.retry_after or 0.0, time.monotonic() - came
+        if waited < min(wait, RECHECK_SECONDS):
+            raise Refused(refusal.status, refusal.code, refusal.detail, wait - waited, refusal.problem)
 
     def _ask(self, url: str, kept: Answer | None) -> tuple[int, Answer]:
         request = Request(url, headers={"accept-encoding": "gzip", "user-agent": USER_AGENT})
@@ -299,12 +316,14 @@ class _Transport:
         limit = self.max_bytes if status == 200 else PROBLEM_BYTES_MAX
         codings = [each for each in _items(headers, "content-encoding") if each != "identity"]
         if codings not in ([], ["gzip"], ["x-gzip"]):
-            raise Damaged(f"unexpected content-encoding {', '.join(codings)}")
+            raise Damaged(f"unexpected content-encoding {_plain(', '.join(codings))}")
         inflating = zlib.decompressobj(31) if codings else None
         body, received, end = bytearray(), 0, time.monotonic() + 10 * self.timeout
         try:
             while piece := answer.read1(PIECE_BYTES):
                 received += len(piece)
+                if inflating is not None and inflating.eof:
+                    raise Damaged("bytes follow the end of the gzip data")
                 body += piece if inflating is None else inflating.decompress(piece, limit + 1 - len(body))
                 if max(received, len(body)) > limit:
                     raise Damaged(f"the answer has more than {limit} bytes")
@@ -317,6 +336,8 @@ class _Transport:
                 self.bytes_received += received
         # The same length may stand twice (RFC 9110, 8.6).
         expected = {int(each) for each in _items(headers, "content-length")} or {received}
+        if inflating is not None and inflating.unused_data:
+            raise Damaged("bytes follow the end of the gzip data")
         is_cut = inflating is not None and received > 0 and not inflating.eof
         if status == 200 and (expected != {received} or is_cut):
             raise ConnectionError("the answer ends early")
@@ -508,7 +529,8 @@ class Client:
         """Makes the table `history` of the SQLite file equal to /history.csv of the tier: see write_history.
 
         All of a run or nothing of it is kept. It loads the days that are new at both ends, new contracts and
-        corrected days, and proves the whole by /sums; if that fails, it loads the whole file.
+        corrected days, and proves the whole by /sums; if that fails, it loads the whole file. Each run asks the service,
+        also if the run before was refused.
         """
         with closing(sqlite3.connect(path, isolation_level=None, timeout=60)) as db:
             return _Copy(db).follow(self, self._transport)
@@ -535,7 +557,8 @@ class Client:
         It looks every ten minutes, and every minute while a session is due. A look costs nothing unless something was
         published; then it costs a call for the board, one for all indices, and one for corrections, for each publication.
         After the first look it goes on when the network fails, when a server in front of the service fails or answers in
-        its place, and when an answer is damaged.
+        its place, when an answer is damaged, and when the calls are used up. It looks again after `every_seconds` at the
+        latest, and logs why it waits: without a configuration of `logging`, by a line on standard error.
         """
         if not 0 <= every_seconds < float("inf"):
             raise ValueError(f"every_seconds: expected a number of seconds, got {every_seconds!r}")
@@ -575,32 +598,32 @@ class _Copy:
     def __init__(self, db: sqlite3.Connection) -> None:
         self.db = db
         db.execute("""create table if not exists cursor (id integer primary key check (id = 1),
-            number integer, snapshot text, session_utc text, header text, not_before real)""")
+            number integer, snapshot text, session_utc text, header text)""")
         db.execute("create table if not exists contracts (contract_id text primary key, place integer)")
-        row = db.execute("select number, snapshot, session_utc, header, not_before from cursor").fetchone()
-        self.number, self.snapshot, self.session, self.header, self.not_before = row or (None, None, None, None, 0)
+        self._read_cursor()
+
+    def _read_cursor(self) -> None:
+        row = self.db.execute("select number, snapshot, session_utc, header from cursor").fetchone()
+        self.number, self.snapshot, self.session, self.header = row or (None, None, None, None)
 
     def follow(self, client: Client, transport: _Transport) -> Synced:
-        before, wait = transport.bytes_received, self.not_before - time.time()
-        is_new = is_whole = False
-        # A longer wait was noted by a clock that was wrong.
-        if not 0 < wait <= QUOTA_SECONDS_MAX:
-            wait = 0
-            try:
-                self.db.execute("begin immediate")
-                with _reading():
-                    is_new, is_whole = self._copy(client)
-                self.db.execute("commit")
-            except Refused as refusal:
-                self.db.execute("rollback")
-                # After a 410 the next run finds a later publication: a prune keeps the newest one.
-                if refusal.retry_after is None and refusal.status != 410:
-                    raise
-                wait = refusal.retry_after or 0
-                self.db.execute("""insert into cursor (id, not_before) values (1, ?)
-                    on conflict (id) do update set not_before = excluded.not_before""", [time.time() + wait])
-        received = transport.bytes_received - before
-        return Synced(self.number or 0, is_new, is_whole, received, max(wait, 0))
+        before = transport.bytes_received
+        try:
+            is_new, is_whole = self._run(client)
+        except Refused as refusal:
+            if refusal.status != 410:
+                raise
+            # A prune was faster. It keeps the newest publication, which this run finds.
+            is_new, is_whole = self._run(client)
+        return Synced(self.number or 0, is_new, is_whole, transport.bytes_received - before)
+
+    def _run(self, client: Client) -> tuple[bool, bool]:
+        """Copies all or nothing, as _copy does."""
+        with self.db:
+            self.db.execute("begin immediate")
+            self._read_cursor()
+            with _reading():
+                return self._copy(client)
 
     def _copy(self, client: Client) -> tuple[bool, bool]:
         """Returns whether there was something new, and whether it took the whole file."""
@@ -694,7 +717,7 @@ class _Copy:
     def _note(self, answer: Answer) -> None:
         about = answer.about
         self.number, self.snapshot, self.session = about["publication"], about["snapshot"], about["session_utc"]
-        self.db.execute("replace into cursor values (1, ?, ?, ?, ?, 0)",
+        self.db.execute("replace into cursor (id, number, snapshot, session_utc, header) values (1, ?, ?, ?, ?)",
                         [self.number, self.snapshot, self.session, self.header])
 
     def _sha256(self) -> str:
@@ -803,8 +826,10 @@ class _Watch:
                     if self.once or is_first or isinstance(trouble, Refused) and not _may_pass(trouble):
                         raise
                     self.entries = []
-                    time.sleep(getattr(trouble, "retry_after", None) or 0)
-                    has_more = False
+                    wait = self._wait_seconds(getattr(trouble, "retry_after", None) or 0.0)
+                    LOG.warning("waiting %.0f s: %s", wait, _plain(str(trouble)))
+                    time.sleep(wait)
+                    continue
                 is_first = False
                 yield from self._tell()
                 if not has_more:
@@ -818,10 +843,11 @@ class _Watch:
             yield self.alerts.pending[0]
             self._keep(replace(self.alerts, pending=self.alerts.pending[1:]))
 
-    def _wait_seconds(self) -> float:
+    def _wait_seconds(self, least: float = 0.0) -> float:
+        """How long to wait for the next look: `least` seconds if that is not longer than the interval between looks."""
         due_at = _instant(self.alerts.next_session_utc) if self.alerts else datetime.now(timezone.utc)
         due = (due_at - datetime.now(timezone.utc)).total_seconds()
-        return min(self.every_seconds, 60 if -3_600 < due < 60 else due if due > 0 else self.every_seconds)
+        return min(self.every_seconds, max(least, 60 if -3_600 < due < 60 else due if due > 0 else self.every_seconds))
 
     def _check_log(self, alerts: _Alerts) -> None:
         try:
@@ -925,6 +951,8 @@ class _Findings:
         self.events: list[dict[str, Any]] = []
         self._closes: dict[str, dict[str, Decimal]] | None = None
         self._present: dict[str, str | None] = {}
+        self._listed: set[str] | None = None
+        self._segments: set[str] = set()
 
     def judge(self) -> None:
         for rule in self.rules:
@@ -943,12 +971,12 @@ class _Findings:
             level = self.levels.get(self.renamed_before[rule.subject])
             if level is not None:
                 self.renamed[rule.subject] = level.id
-        was_gone = rule.subject in self.gone_before
-        if level is None and (rule.kind == "index" or rule.kind == "id" and not was_gone):
-            level = self._index_level(rule.subject, rule.kind == "index")
-        if level is None and was_gone:
+        if level is None and rule.subject in self.gone_before and not self._may_be_back(rule):
             self._note_gone(rule.subject)
-        elif level is None and rule.kind == "index":
+            return None
+        if level is None and rule.kind != "contract":
+            level = self._index_level(rule.subject, rule.kind == "index")
+        if level is None and rule.kind == "index":
             self._note_gone(rule.subject)
             self._add_gone(rule.subject, "unknown_index", {"detail": "No index of the market has this id."})
         elif level is None:
@@ -960,6 +988,17 @@ class _Findings:
                 level = self.levels[present]
         return level
 
+    def _may_be_back(self, rule: _Rule) -> bool:
+        """Whether an id that was gone is worth a call: an index, or a contract of the catalog that is not delisted."""
+        if rule.kind == "index":
+            return True
+        if self._listed is None:
+            catalog = self.view.contracts()
+            self._listed = {id for each in catalog if each["delisted_on"] is None for id in (each["id"], *each["formerly"])}
+            self._segments = {each["id"] for each in _objects(catalog.about["segments"])} | {"composite"}
+        is_index = rule.kind == "id" and _segment_id(rule.subject) in self._segments
+        return is_index or rule.subject in self._listed
+
     def _judge_segment(self, rule: _Rule, sides: dict[str, list[Any]]) -> None:
         members = {id: level for id, level in self.levels.items()
                    if _segment_id(level.record["segment"]) == _segment_id(rule.subject)}
@@ -970,8 +1009,7 @@ class _Findings:
                 sides[str(present)] = side
         if not members:
             self._note_gone(rule.subject)
-            if rule.subject not in self.gone_before:
-                self._add_gone(rule.subject, "unknown_index", {"detail": "No contract of this segment is on the board."})
+            self._add_gone(rule.subject, "unknown_index", {"detail": "No contract of this segment is on the board."})
         for id, level in members.items():
             self._compare(rule, id, level, sides)
 
@@ -1002,13 +1040,16 @@ class _Findings:
         words = json.dumps([self.number, event, place, id])
         event_id = hashlib.sha256(words.encode()).hexdigest()[:24]
         if all(each["event_id"] != event_id for each in self.events):
-            self.events.append({"event": event, "event_id": event_id, "number": self.number, "text": " ".join(text.split()), **more})
+            self.events.append({"event": event, "event_id": event_id, "number": self.number, "text": _plain(text)[:TEXT_MAX], **more})
 
     def _note_gone(self, id: str) -> None:
         if id not in self.gone:
             self.gone.append(id)
 
     def _add_gone(self, id: str, code: str, more: Mapping[str, Any]) -> None:
+        """Notes that an id is gone, once until it is back."""
+        if id in self.gone_before:
+            return
         told = {name: value for name, value in more.items() if value is not None}
         text = f"{id} left the board: {code}"
         self.add("gone", code, id, text, {"session_utc": self.session, "id": id, "code": code, **told})
@@ -1246,7 +1287,7 @@ def _refusal(status: int, answer: Answer) -> Refused:
     problem: dict[str, Any] = {}
     try:
         problem = _objects([json.loads(answer.body)])[0]
-        code, detail = str(problem["code"]), str(problem["detail"])
+        code, detail = _plain(str(problem["code"])), _plain(str(problem["detail"]))
     except (Damaged, ValueError, KeyError, RecursionError):
         code, detail = NO_PROBLEM, "no problem document"
     named = {"request_id": answer.headers.get("x-request-id"), **problem}
@@ -1378,6 +1419,14 @@ def _amount(value: Any, place: str) -> str:
                      f" round to 0 at {DECIMALS} decimals, got {value!r}")
 
 
+def _plain(text: str) -> str:
+    """The text in one line, for terminals and commands. Characters that are not printable are escaped: control characters,
+    marks of the direction, halves of a surrogate.
+    """
+    line = " ".join(text.split())
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in line)
+
+
 def _said(value: Any) -> str:
     """A number for people: 12, 0.000001."""
     if value is None:
@@ -1445,10 +1494,10 @@ def _told(event: dict[str, Any], command: str | None, webhook: str | None) -> No
     """Tells an event by a command, a webhook, or a line of JSON. Raises OSError if that fails."""
     body = json.dumps(event)
     if command is not None:
-        given = {"EVENT": event["event"], "EVENT_ID": event["event_id"], "EVENT_TEXT": event["text"]}
+        given = {"EVENT": event["event"], "EVENT_ID": event["event_id"], "EVENT_TEXT": _plain(event["text"])[:TEXT_MAX]}
         ended = subprocess.run(command, shell=True, input=body.encode() + b"\n", env={**os.environ, **given}, check=False)
         if ended.returncode != 0:
-            raise OSError(f"the command ended with {ended.returncode}: {event['text']}")
+            raise OSError(f"the command ended with {ended.returncode}: {given['EVENT_TEXT']}")
     elif webhook is not None:
         headers = {"content-type": "application/json", "user-agent": USER_AGENT, "idempotency-key": event["event_id"]}
         try:
@@ -1505,10 +1554,10 @@ def main(argv: Sequence[str] | None = None) -> int:
                 _tell_surely(event, asked.command, webhook, asked.once)
         return 0
     except ValueError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {_plain(str(error))}", file=sys.stderr)
         return 2
     except (OSError, Refused, Damaged) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {_plain(str(error))}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
@@ -1523,7 +1572,7 @@ def _tell_surely(event: dict[str, Any], command: str | None, webhook: str | None
         except OSError as error:
             if once:
                 raise
-            print(f"error: {error}", file=sys.stderr, flush=True)
+            print(f"error: {_plain(str(error))}", file=sys.stderr, flush=True)
             time.sleep(pause)
             pause = min(2 * pause, 300.0)
 

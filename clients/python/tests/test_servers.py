@@ -21,7 +21,7 @@ from typing import Any, Callable, Dict, Iterator, List, Tuple
 
 import pytest
 
-from chipboard_client import Client, Damaged, Refused, __version__
+from chipboard_client import Client, Damaged, Refused, __version__, main
 
 BOARD = b'{"memory":[{"id":"a","spot_usd":1}],"semiconductor":[]}'
 Answer = Tuple[int, Dict[str, str], bytes]
@@ -138,38 +138,156 @@ def test_retry_after_that_says_nothing_is_none(text: str) -> None:
         assert refused.value.retry_after is None
 
 
-def test_a_spent_quota_refuses_only_calls_that_cost_one() -> None:
-    problem = json.dumps({"code": "quota_exceeded", "detail": "All calls are used.", "plans": "https://p.example/plans"})
-    entries = json.dumps({"publications": [], "next": None}).encode()
+SPENT = {"code": "quota_exceeded", "detail": "All calls are used.", "plans": "https://p.example/plans",
+         "resets_at": "2026-12-01T00:00:00.000Z", "request_id": "r-18"}
+REFUSED: Answer = (429, {"retry-after": "86400"}, json.dumps(SPENT).encode())
+ENTRIES = good(json.dumps({"publications": [], "next": None}).encode())
+
+
+def passed(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """Goes on as if so many seconds had passed."""
+    now = time.monotonic
+    monkeypatch.setattr(time, "monotonic", lambda: now() + seconds)
+
+
+def test_a_spent_quota_refuses_only_calls_that_cost_one_and_is_asked_again_after_ten_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+    account = {"prices": REFUSED}
 
     def answer(request: Any) -> Answer:
-        is_free = "/publications" in request.path or "/usage" in request.path
-        return (200, {}, entries) if is_free else (429, {"retry-after": "86400"}, problem.encode())
+        return ENTRIES if "/publications" in request.path or "/usage" in request.path else account["prices"]
 
     with serving(answer) as (url, asked):
         client = Client(url)
-        with pytest.raises(Refused) as refused:
-            client.prices()
-        assert (refused.value.code, refused.value.retry_after, refused.value.plans) == (
-            "quota_exceeded", 86_400, "https://p.example/plans")
+        for _ in range(2):
+            with pytest.raises(Refused) as refused:
+                client.prices()
+            told = refused.value
+            assert (told.status, told.code, told.detail, told.problem) == (429, "quota_exceeded", SPENT["detail"], SPENT)
+            assert (told.plans, told.resets_at, told.request_id) == (SPENT["plans"], SPENT["resets_at"], "r-18")
+            assert 86_340 < (told.retry_after or 0) <= 86_400
         assert client.publications() == []
         assert client.usage()["next"] is None
-        with pytest.raises(Refused) as refused:
-            client.history()
-        assert refused.value.code == "waiting"
         assert len(asked) == 3
+        passed(monkeypatch, 590)
+        with pytest.raises(Refused):
+            client.history()
+        assert len(asked) == 3
+        account["prices"] = good()  # the account was upgraded
+        passed(monkeypatch, 10)
+        assert client.prices()[0]["id"] == "a"
 
 
-def test_a_wait_that_a_wrong_clock_noted_ends(tmp_path: Path) -> None:
-    problem = json.dumps({"code": "quota_exceeded", "detail": "All calls are used."}).encode()
-    with serving(in_turn((429, {"retry-after": "86400"}, problem))) as (url, asked):
+def test_every_other_refusal_is_asked_again_at_once_or_after_ten_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+    for status, code in ((401, "invalid_key"), (403, "account_suspended"), (403, "trial_ended"), (404, "unknown_contract"), (410, "pruned")):
+        problem = json.dumps({"code": code, "detail": "No."}).encode()
+        with serving(in_turn((status, {}, problem), good())) as (url, _):
+            client = Client(url)
+            with pytest.raises(Refused, match=code):
+                client.prices()
+            assert client.prices()[0]["id"] == "a"
+    problem = json.dumps({"code": "no_session", "detail": "Nothing is published."}).encode()
+    with serving(in_turn((503, {"retry-after": "7200"}, problem), ENTRIES)) as (url, asked):
+        client = Client(url)
         for _ in range(2):
-            assert 86_000 < Client(url).sync(tmp_path / "copy").wait_seconds <= 86_400
+            with pytest.raises(Refused, match="503 no_session: Nothing is published."):
+                client.publications()
         assert len(asked) == 1
-        with closing(sqlite3.connect(tmp_path / "copy")) as db, db:
-            db.execute("update cursor set not_before = not_before + 400 * 86400")
-        assert 86_000 < Client(url).sync(tmp_path / "copy").wait_seconds <= 86_400
-        assert len(asked) == 2
+        passed(monkeypatch, 600)
+        assert client.publications() == []
+
+
+def test_sync_raises_a_refusal_and_notes_none_for_other_processes(tmp_path: Path) -> None:
+    history = good(b"contract_id,date,close_usd\r\na,2026-11-20,1.5\r\n", x_publication="1")
+    with serving(in_turn(REFUSED, REFUSED, history)) as (url, asked):
+        client = Client(url)
+        for _ in range(2):
+            with pytest.raises(Refused) as refused:
+                client.sync(tmp_path / "copy")
+            assert (refused.value.code, refused.value.resets_at) == ("quota_exceeded", SPENT["resets_at"])
+        assert len(asked) == 1
+        with pytest.raises(Refused):
+            Client(url).sync(tmp_path / "copy")
+        done = Client(url).sync(tmp_path / "copy")
+        assert (done.publication, done.is_new, len(asked)) == (1, True, 3)
+
+
+def test_sync_goes_on_with_a_copy_in_which_version_0_3_noted_a_wait(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "copy")) as db, db:
+        db.execute("""create table cursor (id integer primary key check (id = 1), number integer, snapshot text,
+            session_utc text, header text, not_before real)""")
+        db.execute("insert into cursor (id, not_before) values (1, ?)", [time.time() + 20 * 86_400])
+    with serving(in_turn(good(b"contract_id,date,close_usd\r\na,2026-11-20,1.5\r\n", x_publication="1"))) as (url, _):
+        assert Client(url).sync(tmp_path / "copy").publication == 1
+
+
+def board_of(usd: float, number: int, **record: Any) -> Answer:
+    board = {"memory": [{"id": "a", "name": "A", "unit": "USD", "spot_usd": usd, **record}], "semiconductor": [],
+             "session_utc": "2026-11-21T00:00:00.000Z", "next_session_utc": "2026-11-21T12:00:00.000Z"}
+    return good(json.dumps(board).encode(), x_publication=str(number))
+
+
+def test_watch_waits_for_an_interval_at_most_and_says_why(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    slept: List[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        passed(monkeypatch, seconds)
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    entry = {"number": 2, "action": "publish", "snapshot": "2026-11-21T00Z/r2", "corrections": 0}
+    made = good(json.dumps({"publications": [entry], "next": None}).encode())
+    with serving(in_turn(board_of(4, 1), made, REFUSED, made, REFUSED, made, board_of(6, 2))) as (url, asked):
+        events = Client(url, patience=0).watch([{"id": "a", "above": 5}], 900)
+        assert next(events)["value"] == 6
+        assert len(asked) == 7
+    # Nothing is due, so the first wait is also for a whole interval.
+    assert slept == [900, 900, 900]
+    assert caplog.messages == ["waiting 900 s: 429 quota_exceeded: All calls are used."] * 2
+
+
+@pytest.mark.parametrize(("name", "told"), [("A\0B", "A\\x00B"), ("A\ud800B", "A\\ud800B"), ("\x1b[31mA\x9b\u202e", "\\x1b[31mA\\x9b\\u202e")])
+def test_an_event_with_any_name_is_told_and_writes_no_control_character(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], name: str, told: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rules.json").write_text('[{"id": "a", "above": 5}]')
+    with serving(in_turn(board_of(6, 1, name=name))) as (url, _):
+        options = ["watch", "rules.json", "--once", "--url", url]
+        assert main([*options, "--command", 'printf "%s\\n" "$EVENT_TEXT"']) == 0
+        assert capfd.readouterr() == (f"{told} (a) is above 5: 6 USD\n", "")
+        Path("alerts.json").unlink()
+        assert main([*options, "--command", "exit 3"]) == 1
+        assert capfd.readouterr() == ("", f"error: the command ended with 3: {told} (a) is above 5: 6 USD\n")
+
+
+def test_an_event_is_told_that_a_longer_name_would_keep_from_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rules.json").write_text('[{"id": "a", "above": 5}]')
+    with serving(in_turn(board_of(6, 1, name="A" * 300_000))) as (url, _):
+        assert main(["watch", "rules.json", "--once", "--url", url, "--command", "cat > event.json"]) == 0
+    event = json.loads(Path("event.json").read_text())
+    assert (len(event["text"]), len(event["name"])) == (1_000, 300_000)
+
+
+def test_a_refusal_writes_no_control_character(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rules.json").write_text('[{"id": "a", "above": 5}]')
+    problem = {"code": "\x1b[2J", "detail": "\x1b]0;owned\x07\x9b31m\nNo."}
+    with serving(in_turn((403, {}, json.dumps(problem).encode()))) as (url, _):
+        assert main(["watch", "rules.json", "--once", "--url", url]) == 1
+        assert capfd.readouterr() == ("", "error: 403 \\x1b[2J: \\x1b]0;owned\\x07\\x9b31m No.\n")
+    coding = {"content-encoding": "\x1b[31m"}
+    with serving(in_turn((200, coding, b""))) as (url, _):
+        with pytest.raises(Damaged) as damaged:
+            Client(url).prices()
+        assert str(damaged.value).isprintable()
+
+
+def test_bytes_behind_the_gzip_data_are_damage() -> None:
+    status, fields, body = good()
+    for behind in (b"x", gzip.compress(b""), bytes(1 << 20)):
+        with serving(in_turn((status, {**fields, "content-encoding": "gzip"}, gzip.compress(body) + behind))) as (url, _):
+            with pytest.raises(Damaged, match="bytes follow the end of the gzip data"):
+                Client(url).prices()
 
 
 def test_a_refusal_has_all_members_of_the_problem_also_in_another_process() -> None:
