@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { BOARDS, PRICE_TYPES } from "../market/contract.ts";
+import { closeCounts } from "../render/payload-schemas.ts";
 import { KEY_TIER_NAMES, perTier, TIER_NAMES } from "../market/tier.ts";
 
 const instant = z.iso.datetime({ precision: 3 });
@@ -74,6 +75,11 @@ export const contracts = z.object({
           .date()
           .nullable()
           .describe("Off the boards from 00:00 UTC of this date on; null: listed."),
+        closes: closeCounts
+          .meta({ since: "1.1.0" })
+          .describe(
+            "The history of each tier, as of the session that callers without a key receive.",
+          ),
       }),
     )
     .describe("All contracts of the catalog in its order, delisted ones included."),

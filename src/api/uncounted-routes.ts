@@ -1,4 +1,5 @@
 /** The addresses that cost no call, with their operations in the OpenAPI document, and the pages. */
+import { CSV_TYPE } from "../store/media-types.ts";
 import * as payload from "./answer-schemas.ts";
 import { API, type Route } from "./routes.ts";
 
@@ -38,6 +39,20 @@ export const UNCOUNTED_ROUTES = {
     tag: "Prices",
     answer: "The catalog of the newest publication.",
     body: { json: "Contracts", schema: payload.contracts },
+    fields: ["etag"],
+    refusals: ["no_session"],
+  },
+  contractsCsv: {
+    path: `${API}/contracts.csv`,
+    isKeyed: true,
+    planRow: "catalog",
+    operationId: "getContractsCsv",
+    summary: "The same list of contracts as CSV",
+    description:
+      "A row for each contract. Former ids are separated by blanks. The same for everybody. Not counted.",
+    tag: "Prices",
+    answer: "The catalog of the newest publication.",
+    body: { text: CSV_TYPE },
     fields: ["etag"],
     refusals: ["no_session"],
   },

@@ -26,7 +26,7 @@ export const csvOption = (): Option => setting("--csv", "print CSV").conflicts("
 
 /** Writes these columns (`name,tier`) of records as CSV. No cell is a formula. */
 export async function printCsv(columns: string, records: readonly Fields[]): Promise<void> {
-  const { csvText, harmless } = await import("../render/board-csv.ts");
+  const { csvText, harmless } = await import("../lib/csv.ts");
   const names = columns.split(",");
   const cellsOf = (record: Fields) => names.map((name) => harmless(String(record[name] ?? "")));
   process.stdout.write(csvText([names, ...records.map(cellsOf)]));

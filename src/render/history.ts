@@ -11,7 +11,7 @@ import { dateOf, type Basis, type Close, type Level } from "../market/series.ts"
 import { dateText, sessionStartMs, sessionUtc } from "../market/session.ts";
 import { historyOf, knownOf, levelsOf, type BoardRecord, type TierView } from "../market/view.ts";
 import type { Piece } from "../snapshot/coded.ts";
-import { csvText, harmless } from "./board-csv.ts";
+import { csvText, harmless } from "../lib/csv.ts";
 import type { KnownRows } from "./known-rows.ts";
 
 interface HistoryColumn {

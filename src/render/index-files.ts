@@ -14,7 +14,7 @@ import type { IndexSeries, SeriesByIndex } from "../market/published-series.ts";
 import { dateText } from "../market/session.ts";
 import { historyFrom } from "../market/tier.ts";
 import { basketItems, type Market, type TierView } from "../market/view.ts";
-import { harmless } from "./board-csv.ts";
+import { harmless } from "../lib/csv.ts";
 import { envelopeFields, type Envelope } from "./envelope.ts";
 import { indexFields } from "./index-body.ts";
 import { usedFields } from "../snapshot/series-states.ts";

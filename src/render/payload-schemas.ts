@@ -11,6 +11,7 @@ import { fieldOf, RECORD_COLUMNS, type BoardColumn } from "./columns.ts";
 import { CHAINED_METHOD } from "../market/chained.ts";
 import { COMPOSITE } from "../market/indices.ts";
 import { BOARD_BASES } from "../market/series.ts";
+import { KEY_TIER_NAMES, type KeyTierName } from "../market/tier.ts";
 
 export const BASKET = "basket";
 
@@ -157,6 +158,21 @@ export const contract = z.object({
     .describe("Off the boards from 00:00 UTC of this day on; null: listed."),
   corrections: z.array(z.object(correctionFields)).describe(CORRECTIONS),
 });
+
+const closeCount = z.object({
+  count: z.int().nonnegative().describe("Closes in the tier's history."),
+  first_month: z
+    .string()
+    .regex(/^[0-9]{4}-[0-9]{2}$/)
+    .nullable()
+    .describe("The month of the first one, such as 2022-06; null: there is none."),
+});
+export type CloseCounts = Partial<Readonly<Record<KeyTierName, z.infer<typeof closeCount>>>>;
+
+/** How long the history of a contract is, by tier. A tier that an older version lacks has no member. */
+export const closeCounts: z.ZodType<CloseCounts> = z.object(
+  Object.fromEntries(KEY_TIER_NAMES.map((name) => [name, closeCount.optional()])),
+);
 
 /** How many closes `/sparklines` has of a contract and of a segment's index. */
 export const SPARKLINE_CLOSES = 90;

@@ -2,9 +2,10 @@
 import { renderCorrections } from "../ledger/corrections.ts";
 import type { SeriesByIndex } from "../market/published-series.ts";
 import { dateText } from "../market/session.ts";
-import { historyFloor, TIER_NAMES, type PerTier, type TierName } from "../market/tier.ts";
+import { historyFloor, KEYLESS, TIER_NAMES, type PerTier, type TierName } from "../market/tier.ts";
 import { discontinuedOf, basketItems, recordsOf, type TierView } from "../market/view.ts";
 import { renderBasketFile } from "./basket-file.ts";
+import { renderCloseCounts } from "./close-counts.ts";
 import type { Envelope } from "./envelope.ts";
 import {
   compositeBody,
@@ -56,6 +57,11 @@ export function snapshotFiles(input: SnapshotInput, views: PerTier<TierView>): P
     { path: FILES.report, tier: null, render: () => renderReport(input, indices) },
     ...TIER_NAMES.toReversed().flatMap((name) => tierFiles(input, views[name], indices)),
     { path: FILES.catalog, tier: null, render: () => renderCatalog(catalog) },
+    {
+      path: FILES.closes,
+      tier: null,
+      render: () => renderCloseCounts(market, views[KEYLESS.name].session),
+    },
     { path: FILES.corrections, tier: null, render: () => renderCorrections(input.corrections) },
     { path: FILES.states, tier: null, render: () => renderStates(series, (id) => ids.has(id)) },
   ];

@@ -137,6 +137,7 @@ export const parseInputKey = (key: string): string | null =>
 export const FILES = {
   manifest: "manifest.json",
   catalog: "catalog.json",
+  closes: "closes.json",
   corrections: "corrections.json",
   report: "report.html",
   states: "states.json",

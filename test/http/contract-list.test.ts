@@ -21,7 +21,7 @@ import {
 const PATH = "/api/public/v1/contracts";
 const FIELDS = [
   ..."id,ticker,name,board,segment,segment_id,unit,capacity_gb,price_type,cadence_days".split(","),
-  ..."source,source_url,free,formerly,delisted_on".split(","),
+  ..."source,source_url,free,formerly,delisted_on,closes".split(","),
 ];
 
 let proxy: TestProxy;
@@ -90,6 +90,10 @@ test("has every contract of the catalog in its order, and each segment", async (
       free: true,
       formerly: ["b"],
       delisted_on: null,
+      closes: {
+        starter: { count: 2, first_month: "2026-11" },
+        pro: { count: 2, first_month: "2026-11" },
+      },
     },
     expect.objectContaining({
       id: "chip",
@@ -115,7 +119,7 @@ test("is the same with any key and without one, and says nothing of levels", asy
   }
   // Also of contracts that need a key, that have no level, and that left the board.
   for (const id of [...KEYED_IDS, NEVER, DROPPED]) expect(text).toContain(`"id":"${id}"`);
-  expect(text).not.toMatch(/usd"|_utc":"2026-11-20|as_of|close|basis|chg_/);
+  expect(text).not.toMatch(/usd"|_utc":"2026-11-20|as_of|close_|basis|chg_/);
   expect(text.match(/\d{4}-\d\d-\d\d/g)).toEqual(["2026-11-21"]);
 });
 

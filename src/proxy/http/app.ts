@@ -83,7 +83,13 @@ function addressesOf(options: AppOptions): Address[] {
       path: UNCOUNTED_ROUTES.contracts.path,
       reader: "caller",
       isCounted: false,
-      find: contractList(options),
+      find: contractList(options, "json"),
+    },
+    {
+      path: UNCOUNTED_ROUTES.contractsCsv.path,
+      reader: "caller",
+      isCounted: false,
+      find: contractList(options, "csv"),
     },
     {
       path: UNCOUNTED_ROUTES.publications.path,

@@ -105,6 +105,7 @@ export async function loadSnapshot(
   await snapshot.verifyAll(sent.map(({ path }) => path));
   for (const name of TIER_NAMES) await snapshot.baskets(TIERS[name], NO_QUEUE);
   const catalog = await snapshot.catalog(NO_QUEUE);
+  await snapshot.closes(NO_QUEUE);
   const contracts = "code" in catalog ? [] : catalog;
   const files = new Map<string, PreparedFile>();
   for (const { path } of sent) {
@@ -128,7 +129,11 @@ export async function loadSnapshot(
 }
 
 /** Files that the proxy reads and never sends. */
-const INNER: ReadonlySet<string> = new Set([FILES.catalog, ...TIER_NAMES.map(FILES.basket)]);
+const INNER: ReadonlySet<string> = new Set([
+  FILES.catalog,
+  FILES.closes,
+  ...TIER_NAMES.map(FILES.basket),
+]);
 
 /** The paths of the files to hold in memory, with their stored sizes. */
 function chooseHeld(entries: readonly FileEntry[], budgetBytes: number): Map<string, number> {

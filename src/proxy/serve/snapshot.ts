@@ -12,6 +12,8 @@ import type { Contract } from "../../market/contract.ts";
 import { parseSession, sessionStartMs, type Session } from "../../market/session.ts";
 import { historyFrom, TIERS, type Tier } from "../../market/tier.ts";
 import { parseBasketFile, type BasketFile } from "../../render/basket-file.ts";
+import { parseCloseCounts } from "../../render/close-counts.ts";
+import type { CloseCounts } from "../../render/payload-schemas.ts";
 import { parseCatalog } from "../../snapshot/catalog-file.ts";
 import type { FileEntry, Manifest } from "../../snapshot/manifest.ts";
 import type { Publication } from "../../snapshot/log/entry.ts";
@@ -47,6 +49,8 @@ export interface ServedSnapshot extends Pick<Manifest, "tiers"> {
   };
   /** Its catalog, or `busy`. */
   catalog(place: Place): Promise<readonly Contract[] | Denial>;
+  /** How many closes each contract has, by its id; none in snapshots of older versions. Or `busy`. */
+  closes(place: Place): Promise<ReadonlyMap<string, CloseCounts> | Denial>;
   /** What baskets of the tier are priced from, or `busy`. */
   baskets(tier: Tier, place: Place): Promise<BasketFile | Denial>;
 }
@@ -174,6 +178,8 @@ export function servedSnapshot(
       parsed(FILES.catalog, place, (bytes) =>
         parseCatalog(bytes, `The catalog of snapshot ${stamp.text}`),
       ),
+    closes: async (place) =>
+      entries.has(FILES.closes) ? parsed(FILES.closes, place, readCloseCounts) : NO_CLOSES,
     // A tier without a summary has no data.
     baskets: async ({ name }, place) =>
       tiers[name] === undefined
@@ -287,6 +293,17 @@ async function streamedSource(
   await drain(await open(place));
   isProven = true;
   return open;
+}
+
+const NO_CLOSES: ReadonlyMap<string, CloseCounts> = new Map();
+
+/** Throws DamageError. */
+function readCloseCounts(bytes: Buffer): ReadonlyMap<string, CloseCounts> {
+  try {
+    return parseCloseCounts(String(bytes));
+  } catch (cause) {
+    throw new DamageError("The snapshot's closes.json cannot be read", [], { cause });
+  }
 }
 
 /** What baskets are priced from. Throws DamageError. */
