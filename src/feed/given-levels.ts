@@ -46,8 +46,10 @@ export interface RowRules {
   readonly held: ReadonlySet<string>;
   /** Whether rows that cannot be read are left out, so that their contracts keep their last level. */
   readonly holdInvalid: boolean;
-  /** The ids of the catalog, if rows of others are left out. */
-  readonly known: Pick<ReadonlySet<string>, "has"> | null;
+  /** The ids of the catalog; none if they cannot be read, or there are none yet. */
+  readonly known: Pick<ReadonlySet<string>, "has">;
+  /** Whether rows of other ids are left out. */
+  readonly ignoreUnknown: boolean;
   /** Whether levels with more than 6 decimals are rounded. */
   readonly round: boolean;
 }
@@ -81,14 +83,19 @@ export class GivenLevels {
     this.rules = rules;
   }
 
+  /** Whether an id is one of the catalog. */
+  isContract(id: string): boolean {
+    return this.rules.known.has(id);
+  }
+
   /** Whether a row of this id is left out. Counts it then. */
   leavesOut(id: string): boolean {
-    const { held, known } = this.rules;
+    const { held } = this.rules;
     if (held.has(id)) {
       countUp(this.held, id);
       return true;
     }
-    if (known === null || known.has(id)) return false;
+    if (!this.rules.ignoreUnknown || this.isContract(id)) return false;
     const isCounted = this.unknown.has(id) || this.unknown.size < UNKNOWN_IDS_MAX;
     countUp(this.unknown, isCounted ? detached(id) : null);
     return true;

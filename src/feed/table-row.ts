@@ -11,6 +11,8 @@ import { wideness } from "./wide.ts";
 export interface RowFilter {
   /** Whether rows of this id are left out, whatever their other cells hold. */
   leavesOut(id: string): boolean;
+  /** Whether an id is one of a contract, for messages. */
+  isContract(id: string): boolean;
   /** `holdInvalid`: nobody complains of cells that cannot be read, as who takes the row leaves it out. */
   readonly rules: { readonly holdInvalid: boolean };
 }
@@ -158,12 +160,14 @@ export function isWide(
   position: number,
   wayOn = "",
 ): boolean {
-  const { source, shape, complaints, where } = rows;
+  const { source, shape, complaints, where, filter, map } = rows;
   const { level } = shape;
   const isKnown = (name: string): boolean => columnLike(name, shape) !== undefined;
   if (level === undefined || names.some((name) => columnLike(name, shape) === level.column))
     return false;
-  const finding = wideness(names, isKnown, source.isAnswer ?? false);
+  const isContract = (name: string): boolean =>
+    filter?.isContract(map?.ids.get(name) ?? name.trim().toLowerCase()) ?? false;
+  const finding = wideness(names, isKnown, isContract, source.isAnswer ?? false);
   if (finding === null) return false;
   complaints.at(where(position), `${finding}, expected ${level.rows}${wayOn}`);
   return (rows.isWide = true);

@@ -47,7 +47,7 @@ export type KeptAnswers = Map<InputSource, Buffer>;
 
 /**
  * Reads every source, in turn. It adds their errors to `complaints` and does not throw them. It looks
- * into the store only to learn which ids are known, if rows of others are to be left out. Answers in `kept`
+ * into the store only to learn which ids are known, if no catalog is given. Answers in `kept`
  * are not asked for again; afterwards it holds those that the next try needs no more.
  */
 export async function readInputs(
@@ -87,11 +87,18 @@ export async function readInputs(
       return catalog.contracts.length;
     });
   }
-  const knownIds = async () => catalog?.ids ?? (await publishedIds(store));
+  const ignoreUnknown = request.ignoreUnknown ?? false;
+  const knownIds = (): Promise<ReadonlySet<string>> =>
+    publishedIds(store).catch((error: unknown) => {
+      // Without --ignore-unknown they only make messages better. What reads the store next says what is wrong with it.
+      if (ignoreUnknown) throw error;
+      return new Set();
+    });
   const given = new GivenLevels({
     held: new Set(request.hold),
     holdInvalid: request.holdInvalid ?? false,
-    known: request.ignoreUnknown ? await knownIds() : null,
+    known: catalog?.ids ?? (await knownIds()),
+    ignoreUnknown,
     round: request.round ?? false,
   });
   let map = null as CsvMap | null;

@@ -286,6 +286,12 @@ const WIDE: readonly File[] = [
     `closes-contracts.csv:1: a wide table, with contracts as columns ("a", "b"), ${A_DATE}${BY_MAP}`,
   ],
   [
+    "closes-tag.csv",
+    "contracts and other columns, with other names for the day",
+    lines("Tag,Volumen,Close,A ,b", "19.11.2026,7,1,11,5"),
+    `closes-tag.csv:1: a wide table, with contracts as columns ("A ", "b"), ${A_DATE}${BY_MAP}`,
+  ],
+  [
     "days.json",
     "the same as objects",
     '[{"id":"a","2026-11-19":11},{"id":"b","2026-11-19":5}]',
