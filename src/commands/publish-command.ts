@@ -5,6 +5,7 @@ import { ChipboardError, InputError } from "../lib/errors.ts";
 import { PRIVATE_FILE_MODE } from "../lib/modes.ts";
 import { printJson, printLine, progressTo } from "../lib/terminal.ts";
 import { MAX_INPUT_MEGABYTES, MAX_INPUT_ROWS, MAX_ROW_CHARACTERS } from "../feed/text-reader.ts";
+import type { RestatementOrder } from "../market/published-series.ts";
 import { sessionAt } from "../market/session.ts";
 import type { PublishResult } from "../publish/release.ts";
 import type { Progress } from "../publish/request.ts";
@@ -93,9 +94,9 @@ async function runOf(options: PublishOptions, command: Command): Promise<Run> {
   const clock = clockFromEnvironment();
   const { dryRun = false, by = null, why = null } = options;
   const release = { dryRun, by, why, keys: await logKeysFrom(options) };
-  const { restateSeries } = options;
+  const restateSeries = restatementFrom(options);
   const isAlone = restateSeries !== undefined && inputOptions(command).length === 0;
-  const reason = isAlone ? restateSeries : options.rerender;
+  const reason = isAlone ? restateSeries.reason : options.rerender;
   if (reason !== undefined) {
     if (!isAlone) requireNoInput(command);
     const { rerender } = await import("../publish/rerender.ts");
@@ -103,7 +104,7 @@ async function runOf(options: PublishOptions, command: Command): Promise<Run> {
     const accept = isNamed(command, "accept") ? (options.accept ?? []) : [];
     const renewal = {
       ...release,
-      restates: isAlone,
+      ...(isAlone && { restates: restateSeries }),
       timeGates: timeGatesFrom({ accept, maxGap }),
       ...(isNamed(command, "attribution") && { attribution: options.attribution as string }),
     };
@@ -149,6 +150,15 @@ async function runOf(options: PublishOptions, command: Command): Promise<Run> {
     waitMs: options.wait ?? 0,
   };
   return (store, progress) => publish(request, store, clock, progress);
+}
+
+/** Throws InputError if an option of restatements stands without `--restate-series`. */
+function restatementFrom(options: PublishOptions): RestatementOrder | undefined {
+  const { restateSeries: reason, from = null, restateMembers: members = false } = options;
+  if (reason !== undefined) return { reason, from, members };
+  if (from === null && !members) return undefined;
+  const option = from === null ? "--restate-members" : "--from";
+  throw new InputError(`${option} needs --restate-series "reason"`);
 }
 
 /** The options of a new publication's content. Without an input, the content is taken from the head. */

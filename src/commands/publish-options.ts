@@ -8,7 +8,7 @@ import { acceptanceOf, GATE_NAMES, type GateOptions } from "../feed/gates.ts";
 import { DAY_MS } from "../lib/clock.ts";
 import { MAX_CARRY_DAYS } from "../market/contract.ts";
 import { parseMicros, type Micros } from "../market/decimal.ts";
-import { parseSession, type Session } from "../market/session.ts";
+import { parseDate, parseSession, type Day, type Session } from "../market/session.ts";
 import { weekdays, type Weekday } from "./closed-days.ts";
 import { jsonOption, type JsonOption } from "./every-command.ts";
 import {
@@ -40,6 +40,8 @@ export interface PublishOptions extends StoreOptions, LogKeyOptions, JsonOption 
   readonly revise?: string;
   readonly rerender?: string;
   readonly restateSeries?: string;
+  readonly from?: Day;
+  readonly restateMembers?: true;
   readonly by?: string;
   readonly why?: string;
   readonly dryRun?: true;
@@ -113,9 +115,18 @@ export const publishOptions = (): Readonly<Record<string, Option[]>> => ({
     ),
     onceOption(
       "--restate-series <reason>",
-      "calculate all closes of index series again from their base dates; the reason is published with the session. Without an input on the command line, publishes the head's session again",
+      "calculate published closes of index series again, with the members of then; the reason is published with the session. Without an input on the command line, publishes the head's session again",
       publicLine,
     ).conflicts(["revise", "rerender"]),
+    onceOption(
+      "--from <date>",
+      "with --restate-series: the first day whose close is calculated again (default: the base, or the day after a link)",
+      day,
+    ),
+    onceOption(
+      "--restate-members",
+      "with --restate-series: give the members of these days anew, by the present catalog and carry limits",
+    ),
     setting(
       "--by <name>",
       "name of the person who publishes; stored with the inputs and in each judgement, never published",
@@ -236,6 +247,7 @@ export function feedHeadersFrom({
   return Object.fromEntries(headers);
 }
 
+const day = parsedBy(parseDate, "expected a date such as 2026-11-21");
 const session = parsedBy(
   parseSession,
   "expected a session such as 2026-11-21T00Z or 2026-11-21T12:00:00.000Z",

@@ -3,8 +3,7 @@ import { correctionFields, parseCorrections, type Correction } from "../ledger/c
 import { changePct } from "../market/change.ts";
 import type { Contract } from "../market/contract.ts";
 import { microsOf } from "../market/decimal.ts";
-import { withRenamedUse } from "../market/published-series.ts";
-import { parseCloses, parseStates } from "../snapshot/series-states.ts";
+import { parseCloses } from "../snapshot/series-states.ts";
 import { catalogFields, parseCatalog } from "../snapshot/catalog-file.ts";
 import { readSnapshotFile } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
@@ -13,12 +12,12 @@ import {
   fullestOf,
   readBoard,
   readIndex,
+  readRestatements,
   recordsOfBoard,
   type StoredIndex,
   type StoredRecord,
 } from "./stored-payloads.ts";
 import { indexMove, type IndexMove } from "./index-move.ts";
-import { TIERS } from "../market/tier.ts";
 import { findSnapshot, type FoundSnapshot } from "./find-snapshot.ts";
 import { seriesMove, type SeriesMove, type StoredSeries } from "./series-move.ts";
 
@@ -79,13 +78,7 @@ export async function compareSnapshots(
       newSide.corrections &&
       newCorrections(oldSide.corrections, newSide.corrections),
     index: indexMove(oldSide.index, newSide.index, breakBetween(old, now)),
-    series: seriesMove(
-      oldSide.series,
-      newSide.series,
-      newSide.catalog?.values() ?? [],
-      Number(after.manifest.options["max_carry_days"]),
-      breakBetween(old, now),
-    ),
+    series: seriesMove(oldSide.series, newSide.series),
   };
 }
 
@@ -124,20 +117,20 @@ async function sideOf(store: ObjectStore, snapshot: FoundSnapshot): Promise<Side
   };
 }
 
-/** The series of the snapshot's fullest tier, or null if it has none. The states belong to the tier without delay. */
+/** The series of the snapshot's fullest tier, or null if it has none. */
 async function readSeries(
   store: ObjectStore,
   snapshot: FoundSnapshot,
 ): Promise<StoredSeries | null> {
   const { name, manifest } = snapshot;
   const tier = fullestOf(snapshot);
-  const [csv, states] = await Promise.all([
-    readSnapshotFile(store, name, manifest, FILES.indicesCsv(tier)),
-    TIERS[tier].delaySessions === 0 ? readSnapshotFile(store, name, manifest, FILES.states) : null,
-  ]);
+  const csv = await readSnapshotFile(store, name, manifest, FILES.indicesCsv(tier));
   if (csv === null) return null;
   const closes = parseCloses(csv.bytes, csv.where);
-  return { closes, states: states && parseStates(states.bytes, states.where, closes) };
+  const restatements = await Promise.all(
+    [...closes.keys()].map((id) => readRestatements(store, snapshot, id)),
+  );
+  return { closes, restatements: new Map(restatements.flat()) };
 }
 
 /** The side with its contracts under the ids that the other side has for them. */
@@ -154,12 +147,9 @@ function withIdsOf(other: Side, side: Side): Side {
   const idOf = (id: string): string => ids.get(id) ?? id;
   const renamed = <T>(items: ReadonlyMap<string, T> | null): Map<string, T> | null =>
     items && new Map([...items].map(([id, item]) => [idOf(id), item]));
-  const { index, series } = side;
+  const { index } = side;
   return {
-    series: series && {
-      ...series,
-      states: series.states && withRenamedUse(series.states, idOf),
-    },
+    series: side.series,
     records: renamed(side.records),
     catalog: renamed(side.catalog),
     corrections:

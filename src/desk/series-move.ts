@@ -1,18 +1,13 @@
 /** What became of the series of indices from one snapshot to another, from the files that they store. */
-import { changePct } from "../market/change.ts";
-import { decimalOf, type UsedLevels } from "../market/chained.ts";
-import { carryLimitSessions, type Contract } from "../market/contract.ts";
-import { unitsOf } from "../market/decimal.ts";
-import { COMPOSITE } from "../market/indices.ts";
-import type { SeriesByIndex, SeriesRestatement } from "../market/published-series.ts";
-import { closeSessionOf, dateText, sessionUtc } from "../market/session.ts";
+import { dateText } from "../market/session.ts";
 import type { Closes } from "../snapshot/series-states.ts";
+import type { StoredRestatement } from "./stored-payloads.ts";
 
 /** The series of a snapshot. */
 export interface StoredSeries {
   readonly closes: ReadonlyMap<string, Closes>;
-  /** Null: an older program kept none. */
-  readonly states: SeriesByIndex | null;
+  /** Of all indices, by the number of the publication. */
+  readonly restatements: ReadonlyMap<number, StoredRestatement>;
 }
 
 /** What differs; a list is null if a snapshot lacks the file. */
@@ -20,35 +15,17 @@ export interface SeriesMove {
   /** The series with closes that were added, changed or removed, each with its last closes. */
   readonly indices: ReturnType<typeof indexRow>[] | null;
   /** The restatements that only the newer snapshot lists. */
-  readonly restated: readonly SeriesRestatement[] | null;
-  /** The contracts that were over their carry limit at the older close, and moved the newer one. */
-  readonly returned: ReturnType<typeof returnedRows> | null;
+  readonly restated: readonly StoredRestatement[] | null;
 }
 
-/**
- * Compares the series. `catalog` is the newer one, `maxCarryDays` its limit; `isBroken` says that a break lies
- * between two levels of a contract.
- */
-export function seriesMove(
-  before: StoredSeries | null,
-  after: StoredSeries | null,
-  catalog: Iterable<Contract>,
-  maxCarryDays: number,
-  isBroken: (id: string) => boolean,
-): SeriesMove {
-  if (before === null || after === null) return { indices: null, restated: null, returned: null };
+export function seriesMove(before: StoredSeries | null, after: StoredSeries | null): SeriesMove {
+  if (before === null || after === null) return { indices: null, restated: null };
   const ids = new Set([...before.closes.keys(), ...after.closes.keys()]);
   const rows = [...ids].map((id) => indexRow(id, before.closes.get(id), after.closes.get(id)));
-  const [old, now] = [before.states?.get(COMPOSITE), after.states?.get(COMPOSITE)];
-  const known = new Set(old?.restatements.map(({ publication }) => publication));
-  const limits = { catalog, maxCarryDays, isBroken };
+  const known = before.restatements;
   return {
     indices: rows.filter(({ added, changed, removed }) => added + changed + removed > 0),
-    restated: now?.restatements.filter(({ publication }) => !known.has(publication)) ?? null,
-    returned:
-      old?.chained && now?.chained
-        ? returnedRows(old.chained.used, now.chained.used, closeSessionOf(old.chained.last), limits)
-        : null,
+    restated: [...after.restatements.values()].filter(({ publication }) => !known.has(publication)),
   };
 }
 
@@ -63,7 +40,7 @@ function indexRow(id: string, before: Closes | undefined, after: Closes | undefi
   const [old, now] = [closesOf(before), closesOf(after)];
   const last = (closes: Map<number, number>): number | null => {
     const close = [...closes.values()].at(-1);
-    return close === undefined ? null : Number(decimalOf(close));
+    return close ?? null;
   };
   const changed = [...now].filter(([day, close]) => old.has(day) && old.get(day) !== close);
   // The depth of the tier cuts off the first ones.
@@ -77,32 +54,4 @@ function indexRow(id: string, before: Closes | undefined, after: Closes | undefi
     removed: [...old.keys()].filter((day) => day >= first && !now.has(day)).length,
     first_changed: changed[0] === undefined ? null : dateText(changed[0][0]),
   };
-}
-
-function returnedRows(
-  old: UsedLevels,
-  now: UsedLevels,
-  noon: number,
-  limits: {
-    readonly catalog: Iterable<Contract>;
-    readonly maxCarryDays: number;
-    readonly isBroken: (id: string) => boolean;
-  },
-) {
-  return [...limits.catalog].flatMap((contract) => {
-    const { id } = contract;
-    const [from, to] = [old.get(id), now.get(id)];
-    if (from === undefined || to === undefined || from.session === to.session) return [];
-    const limit = carryLimitSessions(contract, limits.maxCarryDays);
-    if (noon - from.session <= limit || limits.isBroken(id)) return [];
-    return [
-      {
-        id,
-        used_last_utc: sessionUtc(from.session),
-        old_usd: unitsOf(from.usd),
-        new_usd: unitsOf(to.usd),
-        change_pct: Number(changePct(to.usd, from.usd)),
-      },
-    ];
-  });
 }

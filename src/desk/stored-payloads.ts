@@ -75,6 +75,27 @@ export async function readIndices(
   return payload && payload.indices;
 }
 
+const restatementsSchema = z.object({
+  series: z.object({
+    restatements: z.array(z.object({ publication: z.number(), reason: z.string() })).default([]),
+  }),
+});
+/** A restatement of series, as every version lists it. */
+export type StoredRestatement = z.infer<
+  typeof restatementsSchema
+>["series"]["restatements"][number];
+
+/** The restatements of an index in the snapshot's fullest tier, by publication; throws DamageError as readBoard does. */
+export async function readRestatements(
+  store: ObjectStore,
+  snapshot: Named,
+  id: string,
+): Promise<[number, StoredRestatement][]> {
+  const path = FILES.indexOf(fullestOf(snapshot), id);
+  const payload = await readPayload(store, snapshot, path, restatementsSchema);
+  return (payload?.series.restatements ?? []).map((item) => [item.publication, item]);
+}
+
 /** All records, memory first. */
 export const recordsOfBoard = ({ memory, semiconductor }: StoredBoard): StoredRecord[] => [
   ...memory,

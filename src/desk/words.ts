@@ -129,7 +129,6 @@ export function printComparison(found: Comparison): void {
   section("Prices that moved the index most", index.movers);
   section("Series of indices", found.series.indices);
   section("Series restated", found.series.restated?.map((item) => ({ ...item })) ?? null);
-  section("Returned to the series with their move", found.series.returned);
 }
 
 /** The parts of the index's move, each with its reason; null if a snapshot lacks the index. */

@@ -1,7 +1,7 @@
 /** Moves the history of renamed contracts: the catalog names the id that a contract had before. */
 import type { Complaints } from "../feed/complaints.ts";
 import type { Contract } from "../market/contract.ts";
-import { withRenamedUse, type SeriesByIndex } from "../market/published-series.ts";
+import { withRenamedMembers, type StoredSeriesByIndex } from "../market/published-series.ts";
 import type { Correction } from "./corrections.ts";
 import type { Ledger } from "./ledger.ts";
 
@@ -10,7 +10,7 @@ interface History {
   readonly catalog: readonly Contract[] | null;
   readonly corrections: readonly Correction[];
   readonly ledger: Ledger;
-  readonly series: SeriesByIndex;
+  readonly series: StoredSeriesByIndex;
 }
 
 /**
@@ -61,7 +61,7 @@ export function withNewIds<H extends History>(
   return {
     ...history,
     ledger,
-    series: withRenamedUse(history.series, idOf),
+    series: withRenamedMembers(history.series, idOf),
     corrections: history.corrections.map((item) => ({ ...item, contract: idOf(item.contract) })),
     catalog:
       history.catalog &&

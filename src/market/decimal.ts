@@ -57,6 +57,19 @@ export function roundRatio({ numerator, denominator }: Ratio, decimals: number):
   return `${negative ? "-" : ""}${whole}${fraction === "" ? "" : `.${fraction}`}`;
 }
 
+/** How many digits a figure has that is no exact decimal. */
+const SIGNIFICANT_DIGITS = 12;
+
+/** The number with 12 significant digits. It is not below 0. */
+export function significant(value: number): Decimal {
+  const [digits = "", power = "0"] = value.toExponential(SIGNIFICANT_DIGITS - 1).split("e");
+  const scale = SIGNIFICANT_DIGITS - 1 - Number(power);
+  const whole = BigInt(digits.replace(".", ""));
+  return scale > 0
+    ? roundRatio(ratio(whole, 10n ** BigInt(scale)), scale)
+    : String(whole * 10n ** BigInt(-scale));
+}
+
 /** The fraction, not reduced. `denominator` must be above 0. */
 export const ratio = (numerator: bigint, denominator: bigint): Ratio => ({
   numerator,

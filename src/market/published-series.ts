@@ -1,151 +1,276 @@
 /**
- * The series of all indices of a snapshot, and the states from which they go on. A close that is published
- * stays: it changes only by a revision of the session that first published it, by a rollback that withdraws
- * it, or by a restatement.
+ * The series of all indices of a snapshot. Members and close of a day that is published stay: they change only by a
+ * revision of the session that first published the day, by a rollback that withdraws it, or by a restatement.
  */
 import {
+  closeOn,
+  firstCloseDay,
+  firstKeptDay,
   keepsCloses,
   lastCloseDay,
-  seriesUntil,
-  stepSeries,
-  withinDepth,
   type ChainedSeries,
-  type SeriesState,
-  type UsedLevel,
+  type Days,
+  type PublishedClose,
 } from "./chained.ts";
-import { changePct } from "./change.ts";
-import { carryLimitSessions } from "./contract.ts";
-import type { Decimal } from "./decimal.ts";
-import { indicesOf } from "./indices.ts";
-import { closeSessionOf, type Session } from "./session.ts";
+import { indicesOf, type MarketIndex } from "./indices.ts";
+import {
+  clipMembers,
+  firstMemberDay,
+  IndexValues,
+  joinMembers,
+  membersOf,
+  type KeptLevel,
+  type Link,
+  type Members,
+} from "./members.ts";
+import type { Level } from "./series.ts";
+import { closeSessionOf, type Day, type Session } from "./session.ts";
 import type { Market } from "./view.ts";
 
-/** A publication that calculated all closes again from the base date, and why. */
+/** What a restatement does. */
+export interface RestatementOrder {
+  readonly reason: string;
+  /** The closes from this day on become the values as known now; null: all that can. */
+  readonly from: Day | null;
+  /** Whether members from then on are those of the present catalog and limits. */
+  readonly members: boolean;
+}
+
+/** A publication that calculated published closes again, and why. */
 export interface SeriesRestatement {
   readonly publication: number;
   readonly reason: string;
+  readonly from: Day;
+  readonly members: boolean;
 }
 
 /** The series of an index as a snapshot has it. */
 export interface IndexSeries {
   /** Null: it has no close any more, and is kept for its restatements. */
   readonly chained: ChainedSeries | null;
-  /** The state that the snapshot began from, which its revisions begin from as well; null: the index was new. */
-  readonly began: SeriesState | null;
-  /** Oldest first. */
+  /** Those that changed closes of this index, oldest first. */
   readonly restatements: readonly SeriesRestatement[];
+  /** The values as known now; null: the index has no close, or is not in the catalog. */
+  readonly values: IndexValues | null;
 }
+
+/** A series as a stored snapshot has it: values are calculated by who needs them. */
+export type StoredIndexSeries = Omit<IndexSeries, "values">;
 
 /** By the id of the index. Those without a close and without a restatement are left out. */
 export type SeriesByIndex = ReadonlyMap<string, IndexSeries>;
+export type StoredSeriesByIndex = ReadonlyMap<string, StoredIndexSeries>;
 
-/** What the series of a snapshot begin from. */
+/** What the series of a snapshot go on from. */
 export interface Beginning {
-  /** The states of the head that it is published on. */
-  readonly head: SeriesByIndex;
-  /** Whether it is of the head's session: then it begins from the state that the head began from. */
-  readonly isRevision: boolean;
+  /** Of the head that it is published on. */
+  readonly head: StoredSeriesByIndex;
+  /**
+   * A later session adds days to the head's, a revision of its session calculates the days anew that the session
+   * first published, and the same content again keeps all.
+   */
+  readonly kind: "session" | "revision" | "same";
+  /** The number of the entry that will publish it. */
+  readonly publication: number;
   /** Null: published closes stay. */
-  readonly restatement: SeriesRestatement | null;
+  readonly restatement: RestatementOrder | null;
 }
 
 /**
- * The series for the session. Each day since the state that a series begins from is stepped, from the ledger
- * and the catalog as they are now. An index that is new is stepped from its base date. One that has no
- * contract any more keeps its state and its closes, for the day when it has one again.
+ * The series for the session. An index that is not in the catalog keeps members and closes, for the day when it is
+ * again.
  */
 export function publishedSeries(
   market: Market,
   session: Session,
-  { head, isRevision, restatement }: Beginning,
+  beginning: Beginning,
 ): SeriesByIndex {
+  const { kind, publication, restatement } = beginning;
   const published = new Map<string, IndexSeries>();
   const add = (id: string, series: IndexSeries): void => {
     if (series.chained !== null || series.restatements.length > 0) published.set(id, series);
   };
-  const last = lastCloseDay(session);
-  const indices = indicesOf(market.catalog);
-  for (const index of indices) {
-    const before = head.get(index.id);
-    let from = before === undefined ? null : beginningOf(before, isRevision);
-    if (from !== null && restatement !== null) {
-      from = stepSeries(market, index, null, from.last, session);
+  const indices = new Map(indicesOf(market.catalog).map((index) => [index.id, index]));
+  for (const [id, index] of indices) {
+    const stored = beginning.head.get(id);
+    const before = stored?.chained ? withLinkOf(publication, stored.chained) : null;
+    const { chained, values } = continued(market, session, index, before, beginning);
+    const restated: SeriesRestatement[] = [];
+    if (restatement !== null && before !== null && !(chained && keepsCloses(chained, before))) {
+      const { reason, members } = restatement;
+      const from = Math.max((chained ?? before).base, firstRestated(restatement, before));
+      restated.push({ publication, reason, from, members });
     }
-    const chained = stepSeries(market, index, from, last, session);
-    const restated = before?.chained && restatement !== null ? [restatement] : [];
-    const restatements = [...(before?.restatements ?? []), ...restated];
-    add(index.id, { chained, began: stateOf(from), restatements });
+    add(id, { chained, values, restatements: [...(stored?.restatements ?? []), ...restated] });
   }
-  const ids = new Set(indices.map(({ id }) => id));
-  for (const [id, before] of head) {
-    if (ids.has(id)) continue;
-    const from = beginningOf(before, isRevision);
-    const chained = from && withinDepth(from, session);
-    add(id, { chained, began: stateOf(from), restatements: before.restatements });
+  for (const [id, { chained, restatements }] of beginning.head) {
+    if (indices.has(id)) continue;
+    const left = chained && keptAlone(withLinkOf(publication, chained), kind, session);
+    add(id, { chained: left, restatements, values: null });
   }
   return published;
 }
 
-const beginningOf = ({ chained, began }: IndexSeries, isRevision: boolean): ChainedSeries | null =>
-  isRevision && chained !== null ? began && seriesUntil(chained, began) : chained;
+/** A link of the head that no entry has made yet is made by this publication. */
+const withLinkOf = (publication: number, series: ChainedSeries): ChainedSeries =>
+  series.link === null || series.link.publication !== null
+    ? series
+    : { ...series, link: { ...series.link, publication } };
 
-const stateOf = (from: SeriesState | null): SeriesState | null =>
-  from && { last: from.last, close: from.close, used: from.used };
+/** The days of the head's series whose members and closes stay, but for a restatement. */
+const staying = (before: ChainedSeries, kind: Beginning["kind"]): Days | null =>
+  kind === "revision" ? before.kept : { from: before.base, to: before.last };
+
+/** The days that a session before this publication's published first; null: none. */
+const earlierDays = (before: ChainedSeries, kind: Beginning["kind"]): Days | null =>
+  kind === "session" ? { from: before.base, to: before.last } : before.kept;
+
+/** The series of an index of the catalog, which goes on from `before`. */
+function continued(
+  market: Market,
+  session: Session,
+  index: MarketIndex,
+  before: ChainedSeries | null,
+  { kind, publication, restatement }: Beginning,
+): Pick<IndexSeries, "chained" | "values"> {
+  const last = lastCloseDay(session);
+  const now = (from: Day, to: Day): Members =>
+    membersOf(index.contracts, market.seriesOf, market.maxCarryDays, from, to);
+  const stays = before && staying(before, kind);
+  const restatedFrom = before && restatement ? firstRestated(restatement, before) : Infinity;
+  let link = before?.link ?? null;
+  let members: Members;
+  if (before === null || stays === null) {
+    members = now(-Infinity, last);
+  } else if (restatement?.members === true) {
+    let from = restatedFrom;
+    if (link !== null && from <= link.date) {
+      link = movedLink(market, before, from - 1, now, publication);
+      if (link !== null) from = link.date;
+    }
+    members = joinMembers(clipMembers(before.members, -Infinity, from - 1), now(from, last));
+  } else {
+    members = joinMembers(
+      now(before.base, stays.from - 1),
+      clipMembers(before.members, stays.from, stays.to),
+      now(stays.to + 1, last),
+    );
+  }
+  const base = link === null ? firstMemberDay(members) : (before as ChainedSeries).base;
+  if (base === null) return { chained: null, values: null };
+  const values = new IndexValues({ members, link, last }, market.seriesOf);
+  const closes: PublishedClose[] = [];
+  for (let day = Math.max(base, firstKeptDay(session)); day <= last; day += 1) {
+    const isStaying = stays !== null && day >= stays.from && day <= stays.to && day < restatedFrom;
+    const published = isStaying ? closeOn(before as ChainedSeries, day) : undefined;
+    if (published !== undefined) closes.push(published);
+    // Up to a link there is no value, and closes that are too old are gone.
+    else if (day >= values.from) closes.push(calculated(values, day, publication));
+  }
+  const earlier = before && earlierDays(before, kind);
+  const kept = earlier && { from: Math.max(earlier.from, base), to: earlier.to };
+  const chained: ChainedSeries = {
+    base,
+    last,
+    members,
+    link,
+    closes,
+    kept: kept !== null && kept.from <= kept.to ? kept : null,
+    value: values.at(last),
+  };
+  return { chained, values };
+}
+
+const calculated = (values: IndexValues, day: Day, knownFrom: number): PublishedClose => ({
+  value: values.at(day),
+  before: values.at(Math.max(values.from, day - 1)),
+  knownFrom,
+});
+
+/** The first day that a restatement calculates again: after a link, unless members are given anew. */
+function firstRestated({ from, members }: RestatementOrder, { link }: ChainedSeries): Day {
+  const first = from ?? -Infinity;
+  return members || link === null ? first : Math.max(first, link.date + 1);
+}
+
+/**
+ * A link of the day `date`, with the members and levels that are there now; null: the series has no close of the
+ * day, and begins anew.
+ */
+function movedLink(
+  { seriesOf }: Market,
+  before: ChainedSeries,
+  date: Day,
+  now: (from: Day, to: Day) => Members,
+  publication: number,
+): Link | null {
+  const close = closeOn(before, date);
+  if (close === undefined) return null;
+  const levels = new Map<string, KeptLevel>();
+  for (const id of now(date, date).keys()) {
+    const level = seriesOf(id)?.at(closeSessionOf(date));
+    if (level) levels.set(id, keptLevel(level));
+  }
+  return { date, publication, value: close.value, levels };
+}
+
+/** The level as a link keeps it. */
+export const keptLevel = ({ session, usd, breakReason }: Level): KeptLevel => ({
+  session,
+  usd,
+  isBreak: breakReason !== undefined,
+});
+
+/** The series of an index that is not in the catalog; null: all of its days are of the session that is revised. */
+function keptAlone(
+  before: ChainedSeries,
+  kind: Beginning["kind"],
+  session: Session,
+): ChainedSeries | null {
+  const stays = staying(before, kind);
+  if (stays === null) return null;
+  const { from, to } = stays;
+  const first = firstCloseDay(before);
+  const begin = Math.max(from, first, firstKeptDay(session));
+  return {
+    ...before,
+    base: from,
+    last: to,
+    members: clipMembers(before.members, from, to),
+    closes: before.closes.slice(begin - first, Math.max(begin, to + 1) - first),
+    kept: earlierDays(before, kind),
+  };
+}
 
 /** Whether an index that is still in the catalog has lost or changed a close of the head. */
 export const changesCloses = (
   { catalog }: Market,
   series: SeriesByIndex,
-  head: SeriesByIndex,
+  head: StoredSeriesByIndex,
 ): boolean =>
   indicesOf(catalog).some(({ id }) => {
     const [before, now] = [head.get(id)?.chained ?? null, series.get(id)?.chained ?? null];
     return before !== null && (now === null || !keepsCloses(now, before));
   });
 
-/** A contract that came back into force, with the move since its level was used last. */
-export interface ReturnedContract {
-  readonly id: string;
-  readonly from: UsedLevel;
-  readonly to: UsedLevel;
-  readonly changePct: Decimal;
-}
-
-/**
- * The contracts of the market that were over their carry limit when the snapshot began and that moved an index
- * again, in catalog order.
- */
-export function returnedIn(
-  { catalog, maxCarryDays, seriesOf }: Market,
-  composite: Pick<IndexSeries, "chained" | "began"> | undefined,
-): ReturnedContract[] {
-  const { chained = null, began = null } = composite ?? {};
-  if (chained === null || began === null) return [];
-  const { last, used } = chained;
-  return catalog.flatMap((contract) => {
-    const { id } = contract;
-    const [from, to] = [began.used.get(id), used.get(id)];
-    if (from === undefined || to === undefined || from.session === to.session) return [];
-    const age = closeSessionOf(began.last) - from.session;
-    const isBroken = seriesOf(id)?.hasBreakBetween(from.session, closeSessionOf(last)) ?? false;
-    if (age <= carryLimitSessions(contract, maxCarryDays) || isBroken) return [];
-    return [{ id, from, to, changePct: changePct(to.usd, from.usd) }];
-  });
-}
-
 /** The series of renamed contracts go on under the new ids. */
-export const withRenamedUse = (
-  series: SeriesByIndex,
+export function withRenamedMembers(
+  series: StoredSeriesByIndex,
   idOf: (id: string) => string,
-): SeriesByIndex => {
-  const renamed = <S extends SeriesState>(state: S): S => ({
-    ...state,
-    used: new Map([...state.used].map(([id, level]) => [idOf(id), level])),
-  });
+): StoredSeriesByIndex {
+  const renamed = <T>(byId: ReadonlyMap<string, T>): ReadonlyMap<string, T> =>
+    new Map([...byId].map(([id, item]) => [idOf(id), item]));
   return new Map(
-    [...series].map(([id, { chained, began, ...others }]) => [
-      id,
-      { ...others, chained: chained && renamed(chained), began: began && renamed(began) },
+    [...series].map(([index, { chained, ...others }]) => [
+      index,
+      {
+        ...others,
+        chained: chained && {
+          ...chained,
+          members: renamed(chained.members),
+          link: chained.link && { ...chained.link, levels: renamed(chained.link.levels) },
+        },
+      },
     ]),
   );
-};
+}

@@ -5,7 +5,7 @@ import { EMPTY_LEDGER, type Ledger } from "../ledger/ledger.ts";
 import { loadLedger } from "../ledger/months.ts";
 import type { Contract } from "../market/contract.ts";
 import { parseCatalog } from "../snapshot/catalog-file.ts";
-import type { SeriesByIndex } from "../market/published-series.ts";
+import type { StoredSeriesByIndex } from "../market/published-series.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
 import type { Publication } from "../snapshot/log/entry.ts";
 import { readLogEnd, type LogEnd } from "../snapshot/log/walk.ts";
@@ -25,7 +25,7 @@ export interface Base {
   readonly catalog: readonly Contract[] | null;
   readonly corrections: readonly Correction[];
   readonly ledger: Ledger;
-  readonly series: SeriesByIndex;
+  readonly series: StoredSeriesByIndex;
   /** Of the head's files of levels. */
   readonly rowsBefore: PerTier<RowsBefore>;
 }
@@ -60,7 +60,7 @@ async function baseOf(store: ObjectStore, end: LogEnd): Promise<Base> {
     loadLedger(store, manifest.ledger),
     readRowsBefore(store, publication, manifest),
   ]);
-  const series = await readSeries(store, publication, manifest, catalog ?? [], ledger);
+  const series = await readSeries(store, publication, manifest, { catalog: catalog ?? [], ledger });
   return {
     end,
     head: { publication, manifest },

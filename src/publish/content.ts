@@ -30,10 +30,14 @@ export interface Content {
 
 export type PublishedBase = Base & { readonly head: NonNullable<Base["head"]> };
 
-/** The content of the head. Throws ConflictError if the head has no catalog. */
-export function contentOfHead({ head, catalog, ...stored }: PublishedBase): Content {
+/** The content of the head but its series. Throws ConflictError if the head has no catalog. */
+export function contentOfHead({
+  head,
+  catalog,
+  ledger,
+  corrections,
+}: PublishedBase): Omit<Content, "series"> {
   const { publication, manifest } = head;
-  const { ledger, corrections, series } = stored;
   if (catalog === null) throw new ConflictError("The head has no catalog: publish with --catalog");
   return {
     session: publication.session,
@@ -44,7 +48,6 @@ export function contentOfHead({ head, catalog, ...stored }: PublishedBase): Cont
     },
     ledger,
     corrections,
-    series,
     attribution: manifest.attribution,
     options: manifest.options,
     judgements: manifest.judgements,

@@ -88,9 +88,10 @@ async function attempt(
   const unmoved = unmovedSince({ session, catalog, after: ledger, given });
   const timeGates = { ...timeGatesOf(gates), serverTimes: inputs.serverTimes };
   if (isContentOfHead(content, touched.length > 0, stored)) {
-    const { restateSeries: reason, attribution: _, ...options } = request;
-    if (reason === undefined) return keepHead(stored, unmoved);
-    const renewal = { ...options, timeGates, restates: true };
+    const { restateSeries, attribution: _, ...options } = request;
+    if (restateSeries === undefined) return keepHead(stored, unmoved);
+    const { reason, ...restates } = restateSeries;
+    const renewal = { ...options, timeGates, restates };
     return renderAnew(stored, reason, renewal, store, clock, progress);
   }
   await requireFree(request, base, store);
@@ -119,7 +120,8 @@ async function attempt(
   const name = { session, revision: await nextRevision(store, session, base.end.head) };
   const publication = numberAfter(base.end.newest);
   const fresh = correctionsOf(amendment, request.revise ?? "", name, publication);
-  const { series, restatement } = seriesFor(content, base, request.restateSeries ?? null);
+  const kind = base.head?.publication.session === session ? "revision" : "session";
+  const { series, restatement } = seriesFor(content, base, kind, request.restateSeries ?? null);
   const made = {
     name,
     content: {

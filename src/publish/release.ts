@@ -2,8 +2,6 @@
 import type { Clock } from "../lib/clock.ts";
 import { ConflictError, InputError } from "../lib/errors.ts";
 import type { Correction } from "../ledger/corrections.ts";
-import { COMPOSITE } from "../market/indices.ts";
-import { returnedIn, type ReturnedContract } from "../market/published-series.ts";
 import { sessionUtc, type Session } from "../market/session.ts";
 import { FULLEST } from "../market/tier.ts";
 import { recordsOf, tierView, type BoardRecord } from "../market/view.ts";
@@ -43,8 +41,6 @@ export interface PublishResult {
   readonly signing: Signing | null;
   /** The session since which no level has moved; null if a level that was given for this one moves. */
   readonly unmovedSince: Session | null;
-  /** The contracts that returned to the series of the indices; empty if nothing was published. */
-  readonly returned: readonly ReturnedContract[];
 }
 
 /** A content with what its manifest says of the run. */
@@ -84,8 +80,7 @@ export async function release(
         new_usd: item.newUsd,
       })),
     });
-  const returned = returnedIn(content.market, content.series.get(COMPOSITE));
-  const result = { snapshot: name, board: boardOf(content), unmovedSince, returned };
+  const result = { snapshot: name, board: boardOf(content), unmovedSince };
   if (dryRun) {
     await store.mayWrite();
     const manifest = await renderTo(dropped);
@@ -107,7 +102,7 @@ export async function release(
   return { ...result, manifest, outcome: "published", publication, signing };
 }
 
-const boardOf = ({ market, session }: Content): BoardRecord[] =>
+const boardOf = ({ market, session }: Pick<Content, "market" | "session">): BoardRecord[] =>
   recordsOf(tierView(market, FULLEST, session));
 
 /** The result of a run whose content the head holds already. */
@@ -122,7 +117,6 @@ export function keepHead(base: PublishedBase, unmovedSince: Session | null): Pub
     board: boardOf(contentOfHead(base)),
     signing: null,
     unmovedSince,
-    returned: [],
   };
 }
 

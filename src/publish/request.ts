@@ -1,6 +1,7 @@
 /** The request for a publish, and the report of its progress. */
 import type { GateOptions } from "../feed/gates.ts";
 import type { InputSource } from "../feed/source.ts";
+import type { RestatementOrder } from "../market/published-series.ts";
 import type { Session } from "../market/session.ts";
 import type { LogKeys } from "../snapshot/log/sign.ts";
 import type { TimeGates } from "../snapshot/log/time-gates.ts";
@@ -31,8 +32,8 @@ export interface PublishRequest extends Omit<ReleaseOptions, "timeGates"> {
   readonly attribution: string | null;
   /** The reason for a change of published data; null: a change is refused. */
   readonly revise: string | null;
-  /** The reason for calculating all closes of series again. Without one, published closes stay. */
-  readonly restateSeries?: string | undefined;
+  /** Which published closes of series are calculated again, and why. Without it they stay. */
+  readonly restateSeries?: RestatementOrder | undefined;
   readonly gates: GateOptions;
   /** The contracts whose rows are left out, so that they keep their last level. */
   readonly hold?: readonly string[];

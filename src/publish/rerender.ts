@@ -3,6 +3,7 @@ import type { Clock } from "../lib/clock.ts";
 import { ConflictError } from "../lib/errors.ts";
 import { NO_KEYS, requireTrusted } from "../snapshot/log/sign.ts";
 import { passTimeGates, USUAL_TIME_GATES } from "../snapshot/log/time-gates.ts";
+import type { RestatementOrder } from "../market/published-series.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { loadBase } from "./base.ts";
 import { contentOfHead, type PublishedBase } from "./content.ts";
@@ -16,8 +17,8 @@ import { seriesFor } from "./series-for.ts";
 export interface Renewal extends ReleaseOptions {
   /** Left out: the head's. */
   readonly attribution?: string;
-  /** Whether all closes of series are calculated again from the base date. */
-  readonly restates?: boolean;
+  /** Left out: published closes of series stay. */
+  readonly restates?: Omit<RestatementOrder, "reason">;
 }
 
 /**
@@ -53,14 +54,15 @@ export async function renderAnew(
   progress: Progress,
 ): Promise<PublishResult | null> {
   const { publication, manifest } = base.head;
-  const { restates = false } = renewal;
+  const { restates } = renewal;
   const stands = contentOfHead(base);
-  const { series, restatement } = seriesFor(stands, base, restates ? reason : null);
+  const order = restates ? { ...restates, reason } : null;
+  const { series, restatement } = seriesFor(stands, base, "same", order);
   const attribution = renewal.attribution ?? stands.attribution;
   const content = { ...stands, series, attribution };
   const { session } = publication;
   const name = { session, revision: await nextRevision(store, session, base.end.head) };
-  if (restates) {
+  if (order !== null) {
     if (restatement === null) return keepHead(base, null);
   } else {
     // Only a difference is written, and rendered once more for it.

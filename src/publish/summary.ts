@@ -25,7 +25,6 @@ export function summaryLines(result: PublishResult, location: string): string[] 
     `Levels     ${counts["given"]} for the session; carried ${named(carried)}; dropped ${named(dropped)}${delisted.length === 0 ? "" : `; delisted ${named(delisted)}`}`,
     ...closedLines(manifest).map((line) => `Closed     ${line}`),
     ...unchangedLines(result).map((line) => `Unchanged  ${line}`),
-    ...seriesLines(result).map((line) => `Series     ${line}`),
     ...carryLines(result).map((line) => `Carry      ${line}`),
     `Corrected  ${corrected.length === 0 ? "nothing" : named(corrected.map(({ contract }) => ({ id: contract })))}`,
     `Files      ${counts["files"]} of ${counts["bytes"]} bytes in ${location}/${snapshotFolder(snapshot)}`,
@@ -47,12 +46,9 @@ export function summaryMarkdown(result: PublishResult, location: string): string
     `## ${headlineOf(result)}`,
     ...(reason === null ? [] : [`Reason: ${escaped(reason)}`]),
     tableOf(Object.entries(counts).map(([what, count]) => ({ what, count }))),
-    ...[
-      ...closedLines(result.manifest),
-      ...unchangedLines(result),
-      ...seriesLines(result),
-      ...carryLines(result),
-    ].map((line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}.`),
+    ...[...closedLines(result.manifest), ...unchangedLines(result), ...carryLines(result)].map(
+      (line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}.`,
+    ),
     ...listing(
       "Judgements",
       judgements.map(({ by: _by, why: _why, ...item }) => item),
@@ -107,13 +103,6 @@ export const resultView = (result: PublishResult, location: string): object => (
   corrected: result.manifest.corrected,
   judgements: result.manifest.judgements,
   movement: result.manifest.movement ?? null,
-  returned: result.returned.map(({ id, from, to, changePct }) => ({
-    id,
-    old_session_utc: sessionUtc(from.session),
-    old_usd: unitsOf(from.usd),
-    new_usd: unitsOf(to.usd),
-    change_pct: Number(changePct),
-  })),
   unmoved_since_utc: result.unmovedSince === null ? null : sessionUtc(result.unmovedSince),
 });
 
@@ -128,15 +117,6 @@ function unchangedLines({ manifest: { movement }, unmovedSince }: PublishResult)
     ...(unmovedSince === null ? some : [`no level has moved since ${sessionKey(unmovedSince)}`]),
     ...(still.length === 0 ? [] : [`standing still: ${named(still.map(stillText))}`]),
   ];
-}
-
-/** The contracts that returned to the series of the indices. */
-function seriesLines({ returned }: PublishResult): string[] {
-  if (returned.length === 0) return [];
-  const items = returned.map(({ id, from, changePct }) => ({
-    id: `${id} ${changePct} % since ${sessionKey(from.session)}`,
-  }));
-  return [`returned with their move: ${named(items)}`];
 }
 
 /** The contracts on the boards whose cadence makes them carried longer than others. */

@@ -1,6 +1,10 @@
 /** `/index`, `/indices` and `/indices/{id}` of a tier, as JSON, and all series as CSV. */
 import { exactly, jsonText } from "../lib/json.ts";
 import { CHAINED_METHOD, chainedCloses, type ChainedSeries } from "../market/chained.ts";
+import { isDelisted, type Contract } from "../market/contract.ts";
+import { significant, unitsOf } from "../market/decimal.ts";
+import { exponential } from "../market/logarithm.ts";
+import type { IndexValues } from "../market/members.ts";
 import {
   equalWeighted,
   INDEX_BASE_LEVEL,
@@ -11,17 +15,16 @@ import {
 } from "../market/composite.ts";
 import { COMPOSITE, indicesOf, type MarketIndex } from "../market/indices.ts";
 import type { IndexSeries, SeriesByIndex } from "../market/published-series.ts";
-import { dateText } from "../market/session.ts";
+import { dateText, sessionUtc } from "../market/session.ts";
 import { historyFrom } from "../market/tier.ts";
 import { basketItems, type Market, type TierView } from "../market/view.ts";
 import { harmless } from "../lib/csv.ts";
 import { envelopeFields, type Envelope } from "./envelope.ts";
 import { indexFields } from "./index-body.ts";
-import { usedFields } from "../snapshot/series-states.ts";
 import type * as schemas from "./payload-schemas.ts";
 
 /** An index with its series up to the head, which is the same for all tiers. */
-export interface IndexWithSeries extends MarketIndex, Pick<IndexSeries, "began" | "restatements"> {
+export interface IndexWithSeries extends MarketIndex, Pick<IndexSeries, "values" | "restatements"> {
   readonly series: ChainedSeries | null;
 }
 
@@ -35,8 +38,8 @@ export interface PricedIndex extends IndexWithSeries {
 /** The indices of the market's catalog, with their series up to the head. */
 export const indicesWithSeries = (market: Market, series: SeriesByIndex): IndexWithSeries[] =>
   indicesOf(market.catalog).map((index) => {
-    const { chained = null, began = null, restatements = [] } = series.get(index.id) ?? {};
-    return { ...index, series: chained, began, restatements };
+    const { chained = null, values = null, restatements = [] } = series.get(index.id) ?? {};
+    return { ...index, series: chained, values, restatements };
   });
 
 /** Prices the indices for the view's session, in the order given. */
@@ -87,7 +90,7 @@ export function indicesBody(envelope: Envelope, indices: readonly PricedIndex[])
 /** `/indices/{id}`: the fields of `/index`, and the series. */
 export function indexBody(
   envelope: Envelope,
-  { id, result, excluded, view, series, restatements }: PricedIndex,
+  { id, contracts, result, excluded, view, series, values, restatements }: PricedIndex,
 ): string {
   const closes = chainedCloses(view, series);
   const hasBegun = series !== null && closes.length > 0;
@@ -96,15 +99,37 @@ export function indexBody(
     series: {
       method: CHAINED_METHOD,
       base: hasBegun ? { date: dateText(series.base), level: INDEX_BASE_LEVEL } : null,
-      restatements: [...restatements],
+      restatements: restatements.map((item) => ({ ...item, from: dateText(item.from) })),
       // Levels of the head, which a tier behind it does not see.
-      ...(view.tier.delaySessions === 0 && { last_used: usedFields(series?.used ?? []) }),
+      ...(view.tier.delaySessions === 0 && { last_used: usedFields(contracts, view, values) }),
       history_from: historyFrom(view.tier, view.session),
       history: closes.map(({ date, close }) => ({ date: dateText(date), close: exactly(close) })),
     },
   };
   return jsonText(body);
 }
+
+/** The anchors of the contracts that were ever there, but for those that are delisted. */
+const usedFields = (
+  contracts: readonly Contract[],
+  { session }: TierView,
+  values: IndexValues | null,
+) =>
+  contracts.flatMap((contract) => {
+    const anchor = values?.anchors.get(contract.id);
+    if (values === null || anchor === undefined || isDelisted(contract, session)) return [];
+    const { day, usd } = anchor;
+    const reference = unitsOf(usd) * exponential(values.logBetween(day, values.last));
+    return [
+      {
+        id: contract.id,
+        session_utc: sessionUtc(anchor.session),
+        usd: unitsOf(usd),
+        reference_usd: exactly(significant(reference)),
+        away: day < values.last,
+      },
+    ];
+  });
 
 /**
  * `/indices.csv`: all series, in the order given. Ids have letters, digits and `-` only, so nothing is to

@@ -348,15 +348,44 @@ export const indexWithSeries = z.object({
         ),
       restatements: added(
         "1.0.0",
-        z.array(z.object({ publication: count.positive(), reason: z.string() })),
+        z.array(
+          z.object({
+            publication: count.positive(),
+            reason: z.string(),
+            from: added("1.1.0", date.describe("The first day whose close was calculated again.")),
+            members: added(
+              "1.1.0",
+              z.boolean().describe("Whether the members of these days were given anew."),
+            ),
+          }),
+        ),
       ).describe(
-        "The publications that calculated all closes again from the base date, oldest first, with their reasons.",
+        "The publications that calculated published closes of this index again, oldest first, with their reasons.",
       ),
       last_used: z
-        .array(z.object({ id: z.string(), session_utc: instant, usd: z.number().positive() }))
+        .array(
+          z.object({
+            id: z.string(),
+            session_utc: instant,
+            usd: z.number().positive(),
+            reference_usd: added(
+              "1.1.0",
+              z
+                .number()
+                .nonnegative()
+                .describe(
+                  "The level, moved with the index on the days since on which the contract was away; 12 significant digits.",
+                ),
+            ),
+            away: added(
+              "1.1.0",
+              z.boolean().describe("Whether the contract was away on the day of the last close."),
+            ),
+          }),
+        )
         .optional()
         .describe(
-          "Only in tiers without delay: the level of each contract that the series used last. The next close moves by the geometric mean of the ratios of new levels to these.",
+          "Only in tiers without delay: the level of each contract on the last day on which it was a member with a level in force. The next close moves by the geometric mean of the ratios of new levels to reference_usd.",
         ),
       history_from: historyFrom,
       history: z

@@ -18,7 +18,7 @@ import {
   type PricedIndex,
 } from "./index-files.ts";
 import { renderCatalog } from "../snapshot/catalog-file.ts";
-import { renderStates } from "../snapshot/series-states.ts";
+import { renderSeries } from "../snapshot/series-file.ts";
 import type { Piece } from "../snapshot/coded.ts";
 import { FILES } from "../store/paths.ts";
 import { renderCsv } from "./board-csv.ts";
@@ -52,7 +52,6 @@ export function snapshotFiles(input: SnapshotInput, views: PerTier<TierView>): P
   const { market, series } = input;
   const { catalog } = market;
   const indices = indicesWithSeries(market, series);
-  const ids = new Set(indices.map(({ id }) => id));
   return [
     { path: FILES.report, tier: null, render: () => renderReport(input, indices) },
     ...TIER_NAMES.toReversed().flatMap((name) => tierFiles(input, views[name], indices)),
@@ -63,7 +62,7 @@ export function snapshotFiles(input: SnapshotInput, views: PerTier<TierView>): P
       render: () => renderCloseCounts(market, views[KEYLESS.name].session),
     },
     { path: FILES.corrections, tier: null, render: () => renderCorrections(input.corrections) },
-    { path: FILES.states, tier: null, render: () => renderStates(series, (id) => ids.has(id)) },
+    { path: FILES.series, tier: null, render: () => renderSeries(series) },
   ];
 }
 

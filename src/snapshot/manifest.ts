@@ -14,9 +14,9 @@ import { unreleasedFormat } from "./log/entry.ts";
 import { sha256Field } from "./stored-fields.ts";
 
 /** The format that this version writes. */
-export const FORMAT = 4;
+export const FORMAT = 5;
 /** The formats that it reads: every one that was released. */
-const FORMATS = [3, FORMAT] as const;
+const FORMATS = [3, 4, FORMAT] as const;
 
 /** The largest size of a manifest that is read: 50,000 files have less. */
 export const MANIFEST_BYTES_MAX = 32_000_000;
@@ -27,7 +27,10 @@ const BYTES_MAX: readonly (readonly [RegExp, number])[] = [
   [/^catalog\.json$/, 32_000_000],
   [/corrections\.json$/, 32_000_000],
   [/\/basket\.json$/, 32_000_000],
-  [/^\w+\/(history|levels|superseded|indices)\.(csv|parquet)$|^states\.json$/, WHOLE_BYTES_MAX],
+  [
+    /^\w+\/(history|levels|superseded|indices)\.(csv|parquet)$|^(states|series)\.json$/,
+    WHOLE_BYTES_MAX,
+  ],
   [/^/, 64_000_000],
 ];
 

@@ -74,9 +74,9 @@ export const snapshotFileKey = (name: SnapshotName, path: string): string =>
 /** The path of a file's gzip-coded form. */
 export const codedPath = (path: string): string => `${path}.gz`;
 
-/** Histories, and the states of series: stored gzip-coded only. */
+/** Histories, and the members and closes of series: stored gzip-coded only. */
 const HISTORY =
-  /^(?:states\.json|\w+\/(?:(?:contracts|indices)\/.+\.json|(?:history|levels|superseded|indices)\.csv))$/;
+  /^(?:series\.json|\w+\/(?:(?:contracts|indices)\/.+\.json|(?:history|levels|superseded|indices)\.csv))$/;
 /** Other files that the proxy sends as text. */
 const TEXT = /^\w+\/(?:(?:board|index|indices|corrections|sparklines)\.json|export\.csv)$/;
 
@@ -140,6 +140,8 @@ export const FILES = {
   closes: "closes.json",
   corrections: "corrections.json",
   report: "report.html",
+  series: "series.json",
+  /** In place of `series`, in snapshots of format 4. */
   states: "states.json",
   sums: (tier: string) => `${tier}/SHA256SUMS`,
   board: (tier: string) => `${tier}/board.json`,

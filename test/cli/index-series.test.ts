@@ -1,13 +1,10 @@
 /** Index series: what changes a published close, and what does not. */
-import { cp, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { rollBack } from "../../src/desk/rollback.ts";
+import { parseDate, type Day } from "../../src/market/session.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
-import { rerender } from "../../src/publish/rerender.ts";
+import { rerender, type Renewal } from "../../src/publish/rerender.ts";
 import { summaryLines } from "../../src/publish/summary.ts";
-import { FolderStore } from "../../src/store/folder-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { InterceptedStore } from "../faults/crash-store.ts";
 import type { Publication } from "../../src/snapshot/log/entry.ts";
@@ -22,64 +19,29 @@ import {
 import { plainBytes } from "../store/stored-file.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import {
+  closeRows,
+  closesOf,
+  dateOf,
+  noonOf,
+  OPEN,
+  publishAt,
+  seriesOf,
+  storeOf,
+} from "./november.ts";
+import {
   catalogOf,
   headJson,
   lines,
-  mustPublish,
   quotesOf,
   tryPublish,
   type CatalogRow,
   type Run,
 } from "./small-market.ts";
 
-/** Every gate is open, because levels here move as no market does. */
-const OPEN: Run = {
-  acceptMoves: true,
-  allowSparse: true,
-  maxUnchangedSessions: 99_999,
-  maxGapSessions: 99_999,
-};
 const clockAt = (instant: string) => ({ now: () => Date.parse(instant) });
 const CLOCK = clockAt("2026-11-21T12:10:00Z");
 
-const publishAt = (store: ObjectStore, session: string, run: Run): Promise<string> =>
-  mustPublish(store, { ...OPEN, session, ...run });
-
-/** An empty store, and a publish of each day's levels at 12:00, from 2026-11-01 on. */
-async function storeOf(
-  rows: readonly (string | CatalogRow)[],
-  ...days: readonly Readonly<Record<string, number>>[]
-): Promise<MemoryStore> {
-  const store = new MemoryStore();
-  for (const [at, levels] of days.entries()) {
-    await publishAt(store, noonOf(1 + at), {
-      ...(at === 0 && { catalog: catalogOf(rows) }),
-      quotes: quotesOf(levels),
-    });
-  }
-  return store;
-}
-
-const dateOf = (day: number): string => `2026-11-${String(day).padStart(2, "0")}`;
-const noonOf = (day: number): string => `${dateOf(day)}T12Z`;
-
-/** The closes of an index by their day of November, as the tier's payload has them. */
-async function closesOf(
-  store: ObjectStore,
-  index = "composite",
-  tier = "pro",
-): Promise<Record<string, number>> {
-  const { series } = await headJson(store, `${tier}/indices/${index}.json`);
-  return Object.fromEntries(
-    series.history.map((point: { date: string; close: number }) => [
-      Number(point.date.slice(-2)),
-      point.close,
-    ]),
-  );
-}
-
-const seriesOf = async (store: ObjectStore, index = "composite") =>
-  (await headJson(store, `pro/indices/${index}.json`)).series;
+const utcOf = (day: number): string => `${dateOf(day)}T12:00:00.000Z`;
 
 /** `id usd` of the levels that were used last. */
 const usedOf = async (store: ObjectStore, index?: string): Promise<string[]> =>
@@ -93,8 +55,6 @@ async function reportOf(store: ObjectStore): Promise<string> {
   const key = `sessions/${snapshotText(head as Publication)}/report.html`;
   return String(await plainBytes(store, key)).replaceAll(/<[^>]*>/g, "");
 }
-
-const closeRows = (...rows: readonly string[]): string => lines("id,date,close_usd", ...rows);
 
 describe("a published close", () => {
   test("stays with its base when older levels come", async () => {
@@ -126,22 +86,22 @@ describe("a published close", () => {
     await publishAt(store, noonOf(2), { quotes: quotesOf({ a: 20 }), revise: "Typing error" });
     expect(await closesOf(store)).toEqual({ 1: 100, 2: 200 });
     await publishAt(store, noonOf(2), { closes: closeRows("a,2026-11-01,20"), revise: "Late" });
-    expect(await closesOf(store)).toEqual({ 1: 100, 2: 200 });
+    expect(await closesOf(store)).toEqual({ 1: 100, 2: 100 });
     await publishAt(store, noonOf(3), { quotes: quotesOf({ a: 30 }) });
-    expect(await closesOf(store)).toEqual({ 1: 100, 2: 200, 3: 300 });
+    expect(await closesOf(store)).toEqual({ 1: 100, 2: 100, 3: 150 });
   });
 
   test("stays when the carry limit changes", async () => {
     const store = await storeOf(["a", "b"], { a: 10, b: 10 }, { a: 20 }, { a: 40 });
     const before = await closesOf(store);
-    expect(before).toEqual({ 1: 100, 2: 141.4214, 3: 200.0001 });
+    expect(before).toEqual({ 1: 100, 2: 141.4214, 3: 200 });
     await publishAt(store, noonOf(4), { quotes: quotesOf({ a: 80 }), maxCarryDays: 1 });
     // b's level is over its carry limit: a moves the index alone.
-    expect(await closesOf(store)).toEqual({ ...before, 4: 400.0002 });
+    expect(await closesOf(store)).toEqual({ ...before, 4: 400 });
     expect(await usedOf(store)).toEqual(["a 80", "b 10"]);
   });
 
-  test("goes with a rollback, after which the head's state goes on", async () => {
+  test("goes with a rollback, after which the head's series goes on", async () => {
     const store = await storeOf(["a"], { a: 10 }, { a: 1000 });
     await rollBack(store, `${noonOf(1)}/r1`, "wrong market", CLOCK);
     expect(await closesOf(store)).toEqual({ 1: 100 });
@@ -167,19 +127,22 @@ describe("a published close", () => {
 });
 
 describe("a step", () => {
-  test("of a contract that returns brings its whole move", async () => {
+  test("of a contract that returns brings its move against the index", async () => {
     const rows = [{ id: "a", max_carry_days: "1" }, "b"];
     const days = [{ a: 10, b: 10 }, { b: 10 }, { b: 10 }, { b: 10 }, { a: 40, b: 10 }] as const;
     const store = await storeOf(rows, ...(days as readonly Record<string, number>[]));
     expect(await closesOf(store)).toEqual({ 1: 100, 2: 100, 3: 100, 4: 100, 5: 200 });
-    await publishAt(store, noonOf(7), { quotes: quotesOf({ b: 10 }) });
-    const run: Run = { ...OPEN, session: noonOf(8), quotes: quotesOf({ a: 20, b: 10 }) };
-    const { result } = await tryPublish(store, run);
-    const said = summaryLines(result as PublishResult, "the store");
-    expect(said).toContain("Series     returned with their move: 1 (a -50 % since 2026-11-05T12Z)");
-    const report = await reportOf(store);
-    expect(report).toContain("The series go on from the closes of 2026-11-07: 1 day added.");
-    expect(report).toMatch(/Returned with their move[^]*a2026-11-05 12:00 UTC40.0020.00\S50.00/);
+    // The market falls to a half on the 7th, while a is away.
+    await publishAt(store, noonOf(7), { quotes: quotesOf({ b: 5 }) });
+    expect((await seriesOf(store)).last_used).toEqual([
+      { id: "a", session_utc: utcOf(5), usd: 40, reference_usd: 20, away: true },
+      { id: "b", session_utc: utcOf(7), usd: 5, reference_usd: 5, away: false },
+    ]);
+    await publishAt(store, noonOf(8), { quotes: quotesOf({ a: 20, b: 5 }) });
+    expect(await closesOf(store)).toMatchObject({ 6: 200, 7: 100, 8: 100 });
+    expect(await reportOf(store)).toContain(
+      "The series go on from the closes of 2026-11-07: 1 day added.",
+    );
   });
 
   test("takes days without a publication in their order", async () => {
@@ -209,7 +172,7 @@ describe("a step", () => {
     expect(await closesOf(store)).toMatchObject({ 4: 311.127 });
   });
 
-  test("drops the level of a delisted contract", async () => {
+  test("of a contract that is listed again goes on from its last level", async () => {
     const store = await storeOf(["a", "b"], { a: 10, b: 10 }, { a: 10, b: 10 });
     const catalog = catalogOf(["a", { id: "b", delisted_on: dateOf(3) }]);
     await publishAt(store, noonOf(3), { catalog, quotes: quotesOf({ a: 20 }) });
@@ -217,7 +180,8 @@ describe("a step", () => {
     expect(await closesOf(store)).toEqual({ 1: 100, 2: 100, 3: 200 });
     const again = catalogOf(["a", "b"]);
     await publishAt(store, noonOf(4), { catalog: again, quotes: quotesOf({ a: 20, b: 40 }) });
-    expect(await closesOf(store)).toMatchObject({ 4: 200 });
+    // It moved with the index from 10 to 20.
+    expect(await closesOf(store)).toMatchObject({ 4: 282.8427 });
   });
 
   test("goes on under a new id", async () => {
@@ -228,14 +192,14 @@ describe("a step", () => {
     expect(await usedOf(store)).toEqual(["z 15"]);
   });
 
-  test("rounds each close half up, from the published one before", async () => {
+  test("rounds each close half up, and goes on from the value before", async () => {
     const store = await storeOf(["a"], { a: 3 }, { a: 4 }, { a: 5.5 }, { a: 8 }, { a: 12 });
     expect(await closesOf(store)).toEqual({
       1: 100,
       2: 133.3333,
       3: 183.3333,
-      4: 266.6666,
-      5: 399.9999,
+      4: 266.6667,
+      5: 400,
     });
   });
 
@@ -268,7 +232,7 @@ describe("an index", () => {
 
   test("of a renamed segment is new; the old one goes on when its name comes back", async () => {
     const store = await storeOf(rows("DRAM"), { a: 10, c: 1 }, { a: 20, c: 1 });
-    // The level of the 1st is corrected: an index that is new is stepped from the levels as they are.
+    // The level of the 1st is corrected: a new index has the values that are known now.
     await publishAt(store, noonOf(3), {
       catalog: catalogOf(rows("Memory chips")),
       closes: closeRows("a,2026-11-01,40"),
@@ -280,10 +244,11 @@ describe("an index", () => {
       catalog: catalogOf(rows("DRAM")),
       quotes: quotesOf({ a: 80, c: 1 }),
     });
-    expect(await closesOf(store, "dram")).toEqual({ 1: 100, 2: 200, 3: 400, 4: 800 });
+    // 80/40, with the correction; the day between is added.
+    expect(await closesOf(store, "dram")).toEqual({ 1: 100, 2: 200, 3: 100, 4: 200 });
   });
 
-  test("does not keep the level of a contract that left it for a while", async () => {
+  test("takes a contract again that left it for a while", async () => {
     const at = (segment: string): string =>
       catalogOf([
         { id: "a", segment: "DRAM" },
@@ -299,7 +264,7 @@ describe("an index", () => {
     const quotes = quotesOf({ a: 10, b: 90 });
     await publishAt(store, noonOf(2), { catalog: at("NAND"), quotes });
     await publishAt(store, noonOf(3), { catalog: at("DRAM"), quotes });
-    expect(await closesOf(store, "dram")).toEqual({ 1: 100, 2: 100, 3: 100 });
+    expect(await closesOf(store, "dram")).toEqual({ 1: 100, 2: 100, 3: 300 });
   });
 
   test("without a contract in force at a noon has no base", async () => {
@@ -318,7 +283,7 @@ describe("an index", () => {
 });
 
 describe("--restate-series", () => {
-  /** The first close of `a` was wrong, and the correction came a day later. */
+  /** The first close of `a` was wrong, and the correction came two days later, with an older level. */
   async function corrected(): Promise<MemoryStore> {
     const store = await storeOf(["a"], { a: 10 }, { a: 10 });
     await publishAt(store, noonOf(3), {
@@ -326,22 +291,29 @@ describe("--restate-series", () => {
       quotes: quotesOf({ a: 10 }),
       revise: "The source corrected it",
     });
-    expect(await closesOf(store)).toEqual({ 1: 100, 2: 100, 3: 100 });
+    expect(await closesOf(store)).toEqual({ 1: 100, 2: 100, 3: 200 });
     return store;
   }
   const REASON = "The first level was of another market";
-  const RESTATED = { 1: 125, 2: 250, 3: 250 };
-  const alone = (store: ObjectStore) =>
-    rerender(REASON, { dryRun: false, restates: true }, store, CLOCK, () => {});
+  const RESTATED = { 1: 100, 2: 200, 3: 200 };
+  const OF_THEN = { from: null, members: false };
+  const OF_TODAY = { from: null, members: true };
+  const alone = (store: ObjectStore, restates: Renewal["restates"] = OF_THEN) =>
+    rerender(REASON, { dryRun: false, restates: restates ?? OF_THEN }, store, CLOCK, () => {});
+  const listed = (publication: number, from = 1, members = false) => [
+    { publication, reason: REASON, from: dateOf(from), members },
+  ];
 
-  test("alone steps all closes again, in a revision, and says so", async () => {
+  test("alone calculates all closes again, in a revision, and says so", async () => {
     const store = await corrected();
     expect(await alone(store)).toMatchObject({ outcome: "published", publication: 4 });
-    const { base, restatements, history } = await seriesOf(store);
-    expect(base).toEqual({ date: "2026-10-31", level: 100 });
-    expect(history.map(({ close }: { close: number }) => close)).toEqual([100, 125, 250, 250]);
-    expect(restatements).toEqual([{ publication: 4, reason: REASON }]);
-    expect(await reportOf(store)).toContain(`Publication 4 calculated all closes again: ${REASON}`);
+    const { base, restatements } = await seriesOf(store);
+    expect(base).toEqual({ date: dateOf(1), level: 100 });
+    expect(await closesOf(store)).toEqual(RESTATED);
+    expect(restatements).toEqual(listed(4));
+    expect(await reportOf(store)).toContain(
+      `Publication 4 calculated the closes from 2026-11-01 on again: ${REASON}`,
+    );
     expect((await readPublications(store)).at(-1)).toMatchObject({
       reason: REASON,
       corrections: 0,
@@ -354,15 +326,67 @@ describe("--restate-series", () => {
     );
   });
 
+  test("with members begins at the first day that has one by today's levels", async () => {
+    const store = await corrected();
+    expect(await alone(store, OF_TODAY)).toMatchObject({ outcome: "published", publication: 4 });
+    const { base, restatements, history } = await seriesOf(store);
+    expect(base).toEqual({ date: "2026-10-31", level: 100 });
+    expect(history.map(({ close }: { close: number }) => close)).toEqual([100, 125, 250, 250]);
+    const from = "2026-10-31";
+    expect(restatements).toEqual([{ publication: 4, reason: REASON, from, members: true }]);
+    // The day that it added is one of the head's session: its revision calculates it again.
+    const revise = "The first level was another";
+    await publishAt(store, noonOf(3), { closes: closeRows("a,2026-10-31,8"), revise });
+    expect((await seriesOf(store)).history.map(({ close }: { close: number }) => close)).toEqual([
+      100, 125, 250, 125,
+    ]);
+    await publishAt(store, noonOf(4), { quotes: quotesOf({ a: 10 }) });
+    await publishAt(store, noonOf(5), { closes: closeRows("a,2026-10-30,8"), revise: "Older" });
+    expect((await seriesOf(store)).base).toEqual(base);
+  });
+
+  test("from a date leaves the closes before it", async () => {
+    const store = await storeOf(["a"], { a: 10 }, { a: 1000 }, { a: 1000 });
+    const closes = closeRows("a,2026-11-02,20", "a,2026-11-03,20");
+    const run: Run = { closes, quotes: quotesOf({ a: 20 }), revise: "Typing errors" };
+    await publishAt(store, noonOf(4), run);
+    expect(await closesOf(store)).toEqual({ 1: 100, 2: 10_000, 3: 10_000, 4: 200 });
+    const from = parseDate(dateOf(3)) as Day;
+    await alone(store, { from, members: false });
+    expect(await closesOf(store)).toEqual({ 1: 100, 2: 10_000, 3: 200, 4: 200 });
+    expect((await seriesOf(store)).restatements).toEqual(listed(5, 3));
+    expect((await alone(store, { from, members: false })).outcome).toBe("unchanged");
+  });
+
+  test("with members from a date takes the present ones from then on", async () => {
+    const rows = ["a", "b"];
+    const store = await storeOf(rows, { a: 10, b: 10 }, { a: 20, b: 10 }, { a: 40, b: 10 });
+    const catalog = catalogOf(["b"]);
+    await publishAt(store, noonOf(4), {
+      catalog,
+      quotes: quotesOf({ b: 10 }),
+      accept: [
+        { gate: "delisting", ids: null },
+        { gate: "free", ids: null },
+      ],
+    });
+    const from = parseDate(dateOf(3)) as Day;
+    await alone(store, { from, members: true });
+    expect(await closesOf(store)).toEqual({ 1: 100, 2: 141.4214, 3: 141.4214, 4: 141.4214 });
+    expect((await seriesOf(store)).restatements).toEqual(listed(5, 3, true));
+    await alone(store, OF_TODAY);
+    expect(await closesOf(store)).toEqual({ 1: 100, 2: 100, 3: 100, 4: 100 });
+  });
+
   test("stands through a revision of its session, and is withdrawn by a rollback", async () => {
     const store = await corrected();
     await alone(store);
     await publishAt(store, noonOf(3), { quotes: quotesOf({ a: 20 }), revise: "Typing error" });
-    expect(await closesOf(store)).toMatchObject({ ...RESTATED, 3: 500 });
-    expect((await seriesOf(store)).restatements).toEqual([{ publication: 4, reason: REASON }]);
+    expect(await closesOf(store)).toMatchObject({ ...RESTATED, 3: 400 });
+    expect((await seriesOf(store)).restatements).toEqual(listed(4));
     await rollBack(store, `${noonOf(3)}/r1`, "not yet", CLOCK);
     await publishAt(store, noonOf(4), { quotes: quotesOf({ a: 12 }) });
-    expect(await closesOf(store)).toEqual({ 1: 100, 2: 100, 3: 100, 4: 120 });
+    expect(await closesOf(store)).toEqual({ 1: 100, 2: 100, 3: 200, 4: 240 });
     expect((await seriesOf(store)).restatements).toEqual([]);
   });
 
@@ -370,14 +394,28 @@ describe("--restate-series", () => {
     const store = await corrected();
     const run: Run = { quotes: quotesOf({ a: 20 }), restateSeries: REASON };
     await publishAt(store, noonOf(4), run);
-    expect(await closesOf(store)).toMatchObject({ ...RESTATED, 4: 500 });
+    expect(await closesOf(store)).toMatchObject({ ...RESTATED, 4: 400 });
     expect((await readPublications(store)).at(-1)).toMatchObject({ reason: REASON, revision: 1 });
     await publishAt(store, noonOf(4), {
       closes: closeRows("a,2026-11-02,5"),
       quotes: quotesOf({ a: 30 }),
       revise: "Typing error",
     });
-    expect(await closesOf(store)).toMatchObject({ ...RESTATED, 4: 750 });
+    expect(await closesOf(store)).toMatchObject({ ...RESTATED, 4: 600 });
+  });
+
+  test("lists what it did with the indices whose closes it changed", async () => {
+    const rows = [
+      { id: "a", segment: "DRAM" },
+      { id: "c", segment: "NAND" },
+    ];
+    const store = await storeOf(rows, { a: 10, c: 1 }, { a: 1000, c: 1 });
+    const run: Run = { closes: closeRows("a,2026-11-02,10"), quotes: quotesOf({ a: 10, c: 1 }) };
+    await publishAt(store, noonOf(3), { ...run, revise: "Typing error" });
+    await alone(store);
+    expect((await seriesOf(store)).restatements).toEqual(listed(4));
+    expect((await seriesOf(store, "dram")).restatements).toEqual(listed(4));
+    expect((await seriesOf(store, "nand")).restatements).toEqual([]);
   });
 
   test("that changes no close is nothing to do, or an ordinary publication", async () => {
@@ -416,73 +454,6 @@ describe("--restate-series", () => {
       "prune",
       "publish",
     ]);
-    expect((await seriesOf(store)).restatements).toEqual([{ publication: 5, reason: REASON }]);
+    expect((await seriesOf(store)).restatements).toEqual(listed(5));
   });
-});
-
-describe("a store of 0.2.0, which kept no states", () => {
-  const FROZEN = join(import.meta.dirname, "../released/0.2.0/store");
-
-  async function frozen(work: (store: FolderStore) => Promise<void>): Promise<void> {
-    const folder = await mkdtemp(join(tmpdir(), "chipboard-series-"));
-    await cp(FROZEN, join(folder, "store"), { recursive: true });
-    await work(new FolderStore(join(folder, "store")));
-    await rm(folder, { recursive: true });
-  }
-  const quotes = quotesOf({ "ddr5-16gb-spot": 3.2, "tlc-1tb": 119, "n3-wafer": 11_200 });
-
-  test("keeps its closes and its base, and goes on from each contract's last level", () =>
-    frozen(async (store) => {
-      const before = await headJson(store, "pro/indices/composite.json");
-      const { history, base } = before.series;
-      await publishAt(store, "2026-11-21T12Z", { quotes });
-      const { series } = await headJson(store, "pro/indices/composite.json");
-      expect(series.base).toEqual(base);
-      expect(series.history.slice(0, -1)).toEqual(history);
-      // At noon of the 20th 3.01, 59.5 and 11000 were in force. tlc-1tb has a break, nor-old is delisted.
-      const close = history.at(-1).close * Math.sqrt((3.2 / 3.01) * (11_200 / 11_000));
-      expect(series.history.at(-1).date).toBe("2026-11-21");
-      expect(Math.abs(series.history.at(-1).close - close)).toBeLessThanOrEqual(0.0001);
-    }));
-
-  test("keeps the closes of its last session through a revision", () =>
-    frozen(async (store) => {
-      const before = await headJson(store, "pro/indices/composite.json");
-      const revise = "The source corrected it";
-      const run = { quotes, closes: closeRows("tlc-1tb,2026-11-11,50"), revise };
-      await publishAt(store, "2026-11-21T00Z", run);
-      const after = await headJson(store, "pro/indices/composite.json");
-      expect(after.series.history).toEqual(before.series.history);
-      expect(
-        (await rerender("New program", { dryRun: false }, store, CLOCK, () => {})).outcome,
-      ).toBe("unchanged");
-    }));
-
-  test("is restated like any other", () =>
-    frozen(async (store) => {
-      const { base, history } = await seriesOf(store, "dram");
-      const again = { dryRun: false, restates: true };
-      const { outcome } = await rerender("One method", again, store, CLOCK, () => {});
-      expect(outcome).toBe("published");
-      const { series } = await headJson(store, "pro/indices/dram.json");
-      expect(series.base).toEqual(base);
-      expect(series.restatements).toEqual([{ publication: 7, reason: "One method" }]);
-      // 0.2.0 dropped the move from 2 to 2.4 over eleven months.
-      const closeOn = (day: string, points: { date: string; close: number }[]) =>
-        points.find(({ date }) => date === day)?.close;
-      expect(closeOn("2026-10-12", history)).toBe(100);
-      expect(closeOn("2026-10-12", series.history)).toBe(120);
-    }));
-
-  test("can be rolled back to, and goes on from there", () =>
-    frozen(async (store) => {
-      const { series: before } = await headJson(store, "pro/indices/dram.json");
-      await publishAt(store, "2026-11-21T12Z", { quotes });
-      const closes = (await seriesOf(store, "dram")).history;
-      await rollBack(store, "2026-11-21T00Z/r1", "back to 0.2.0", CLOCK);
-      await publishAt(store, "2026-11-21T12Z", { quotes, revise: "again" });
-      const { history } = await seriesOf(store, "dram");
-      expect(history).toEqual(closes);
-      expect(history.slice(0, -1)).toEqual(before.history);
-    }));
 });

@@ -53,7 +53,8 @@ test.each(["", "30", "30.4", "31"])(
     await publishOn(store, "2026-02-20", 110, null);
     await publishOn(store, "2026-03-07", 110, null);
     const { last_used } = (await headJson(store, "pro/indices/monthly.json")).series;
-    expect(last_used).toEqual([{ id: "m", session_utc: "2026-01-01T12:00:00.000Z", usd: 10 }]);
+    const session_utc = "2026-01-01T12:00:00.000Z";
+    expect(last_used).toEqual([{ id: "m", session_utc, usd: 10, reference_usd: 10, away: true }]);
     await publishOn(store, "2026-03-08", 110, FEBRUARY);
     await publishOn(store, "2026-04-04", 110, null);
     await publishOn(store, "2026-04-05", 110, MARCH);
@@ -62,9 +63,10 @@ test.each(["", "30", "30.4", "31"])(
     const days = ["2026-02-05", "2026-02-20", "2026-03-07", "2026-03-08", "2026-04-04"];
     const dates = ["2026-01-01", ...days, "2026-04-05"];
     expect(await closesOn(store, "monthly", dates)).toEqual([100, 100, 100, 100, 120, 120, 90]);
-    // Alone in force, the daily contract moves by 110/100. Then √(12/10) × 110 and √(9/12) × 120.499.
+    // Alone in force, the daily contract moves by 110/100. Then the monthly one is known to have moved alone by
+    // 12/10 before: 120 × √(110/100). At last it is known to have fallen by 9/12 beside it: × √(9/12).
     expect(await closesOn(store, "composite", dates)).toEqual([
-      100, 100, 110, 110, 120.499, 120.499, 104.3552,
+      100, 100, 110, 110, 125.8571, 125.8571, 108.9954,
     ]);
   },
 );
@@ -74,11 +76,11 @@ test("published once a month", async () => {
   await publishOn(store, "2026-02-05", 100, JANUARY, catalogWith("30"));
   await publishOn(store, "2026-03-08", 110, FEBRUARY);
   await publishOn(store, "2026-04-05", 110, MARCH);
-  // A day without a publication is stepped by the next one, with the level of the 1st that is known by then.
+  // A day without a publication is added by the next one, with the level of the 1st that is known by then.
   const dates = ["2026-02-05", "2026-02-06", "2026-03-08", "2026-03-09", "2026-04-05"];
   expect(await closesOn(store, "monthly", dates)).toEqual([100, 120, 120, 90, 90]);
-  // √(12/10) × 100, √(110/100) × 109.5445, √(9/12) × 114.8912.
+  // It ends where the series of every day ends: 120 × √(110/100), then × √(9/12).
   expect(await closesOn(store, "composite", dates)).toEqual([
-    100, 109.5445, 114.8912, 99.4987, 99.4987,
+    100, 120, 125.8571, 108.9954, 108.9954,
   ]);
 });

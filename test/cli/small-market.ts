@@ -72,7 +72,6 @@ export interface Run
       | "by"
       | "why"
       | "noticeStillSessions"
-      | "restateSeries"
     > {
   readonly session?: string;
   readonly catalog?: string;
@@ -81,6 +80,8 @@ export interface Run
   readonly closes?: string | readonly string[];
   readonly attribution?: string;
   readonly revise?: string;
+  /** A reason alone restates all that can be restated, with the members of then. */
+  readonly restateSeries?: string | PublishRequest["restateSeries"];
   readonly dryRun?: boolean;
   /** What the publisher's clock shows (epoch milliseconds). */
   readonly nowMs?: number;
@@ -108,7 +109,10 @@ export async function tryPublish(store: ObjectStore, run: Run): Promise<Ended> {
         session,
         attribution: run.attribution ?? null,
         revise: run.revise ?? null,
-        restateSeries: run.restateSeries,
+        restateSeries:
+          typeof run.restateSeries === "string"
+            ? { reason: run.restateSeries, from: null, members: false }
+            : run.restateSeries,
         dryRun: run.dryRun ?? false,
         by: run.by ?? null,
         why: run.why ?? null,

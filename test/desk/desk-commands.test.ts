@@ -217,7 +217,6 @@ test("diff: the base also moves within a day, and corrections change it", async 
   expect(moved.out).toMatch(/\nIndex 120 to 150\n/);
   expect(moved.out).toMatch(/\nbase +30 +from 2025-11-21T00Z to 2025-11-21T12Z\n/);
   expect(moved.out).toMatch(/\ncomposite +80 +120 +1 +0 +0 +-\n/);
-  expect(moved.out).toMatch(/\na +2025-11-21T12:00:00.000Z +8 +12 +50\n/);
   const revise = "Typing error";
   const corrected = "id,date,close_usd\na,2025-11-21,6\n";
   await mustPublish(store, { session: "2026-11-21T12Z", closes: corrected, revise });

@@ -1,16 +1,14 @@
 /**
  * The indices of a market from the raw rows of the input, by plain loops: what their contracts cost a year
- * ago and now, and the moves of their continuous series as fractions.
+ * ago and now, and the values of their continuous series.
  */
-import { ONE, over, times, type Fraction } from "./naive-fraction.ts";
-import { DAY, HOUR, iso, levelsOf, usdOf, type RawMarket, type RawTier } from "./naive-levels.ts";
+import { DAY, HOUR, iso, levelsOf, type RawMarket, type RawTier } from "./naive-levels.ts";
 import { isWithinDepth, naiveIndex, type NaiveIndex } from "./naive-market.ts";
 
-/** A point of a series, by what happened since the point before it. */
+/** A point of a series, before its value is rounded. */
 export interface NaivePoint {
   readonly date: string;
-  /** The close is the one before it × the root of degree `count` of `product`; null: the base, a close of 100. */
-  readonly move: { readonly product: Fraction; readonly count: number } | null;
+  readonly value: number;
 }
 
 export interface NaiveSegmentIndex {
@@ -43,7 +41,10 @@ export function naiveIndices(raw: RawMarket, headUtc: string, tier: RawTier): Na
   });
 }
 
-/** Every point of the continuous series of all contracts of the market, up to the instant. */
+/**
+ * Every point of the continuous series of all contracts of the market, up to the instant. A contract's relative
+ * compares with the last noon on which it was in force, and is divided by the factors of the days in between.
+ */
 export function naiveSeries(raw: RawMarket, at: number): NaivePoint[] {
   const contracts = raw.contracts.map((contract) => ({
     contract,
@@ -57,12 +58,13 @@ export function naiveSeries(raw: RawMarket, at: number): NaivePoint[] {
   const points: NaivePoint[] = [];
   /** Of each contract, how many levels are given by the noon. */
   const counts = contracts.map(() => 0);
-  /** Of each contract, how many levels were given when one was used last; 0: none is kept. */
-  const used = contracts.map(() => 0);
+  /** Of each contract, the noon on which it was in force last, and how many levels were given by then. */
+  const anchors = contracts.map((): { noon: number; given: number } | null => null);
+  /** The factors of the noons so far. */
+  const factors = new Map<number, number>();
   for (let noon = start; noon <= at; noon += DAY) {
     const date = iso(noon).slice(0, 10);
-    let product = ONE;
-    let count = 0;
+    const logs: number[] = [];
     let isAnyInForce = false;
     for (const [place, { contract, levels, limit }] of contracts.entries()) {
       let given = counts[place] as number;
@@ -70,19 +72,24 @@ export function naiveSeries(raw: RawMarket, at: number): NaivePoint[] {
       counts[place] = given;
       const level = levels[given - 1];
       const isDelisted = contract.delisted_on !== null && date >= contract.delisted_on;
-      const isBroken = levels.slice(used[place], given).some(({ row }) => row.break !== null);
-      if (isDelisted || isBroken) used[place] = 0;
       if (level === undefined || isDelisted || noon - level.at > limit) continue;
       isAnyInForce = true;
-      const then = levels[(used[place] as number) - 1];
-      if (then !== undefined) {
-        count += 1;
-        product = times(product, over(usdOf(level), usdOf(then)));
+      const anchor = anchors[place] as { noon: number; given: number } | null;
+      anchors[place] = { noon, given };
+      if (anchor === null) continue;
+      if (levels.slice(anchor.given, given).some(({ row }) => row.break !== null)) continue;
+      const then = levels[anchor.given - 1] as (typeof levels)[number];
+      let log = Math.log(Number(level.row.spot_usd)) - Math.log(Number(then.row.spot_usd));
+      for (let away = anchor.noon + DAY; away < noon; away += DAY) {
+        log -= Math.log(factors.get(away) as number);
       }
-      used[place] = given;
+      logs.push(log);
     }
-    if (points.length > 0) points.push({ date, move: { product, count } });
-    else if (isAnyInForce) points.push({ date, move: null });
+    const mean = logs.length === 0 ? 0 : logs.reduce((sum, log) => sum + log, 0) / logs.length;
+    factors.set(noon, Math.exp(mean));
+    const before = points.at(-1);
+    if (before !== undefined) points.push({ date, value: before.value * Math.exp(mean) });
+    else if (isAnyInForce) points.push({ date, value: 100 });
   }
   return points;
 }

@@ -119,7 +119,9 @@ export class SteppedHistory {
     const renewal = {
       dryRun: false,
       timeGates: ANY_TIME,
-      ...(restates ? { restates } : { attribution: `Levels of ${clock.ms}` }),
+      ...(restates
+        ? { restates: { from: null, members: true } }
+        : { attribution: `Levels of ${clock.ms}` }),
     };
     const { outcome } = await rerender("Anew", renewal, store, clock, () => {});
     const isPublished = outcome === "published";

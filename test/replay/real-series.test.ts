@@ -21,7 +21,7 @@ import { hasSeries, isPriced, readSeries, type PriceRow } from "./real-prices.ts
 /** Files that tell how their run came to its levels and series. */
 const OF_THE_RUN: readonly string[] = [
   FILES.report,
-  FILES.states,
+  FILES.series,
   FILES.levelsCsv("pro"),
   FILES.sums("pro"),
 ];

@@ -65,7 +65,12 @@ export function marketOf(listings: readonly Listing[]): Market {
 
 /** The series of the market's indices, published for the first time at `head`. */
 export const freshSeries = (market: Market, head: Session = HEAD): SeriesByIndex =>
-  publishedSeries(market, head, { head: new Map(), isRevision: false, restatement: null });
+  publishedSeries(market, head, {
+    head: new Map(),
+    kind: "session",
+    publication: 1,
+    restatement: null,
+  });
 
 export const viewOf = (
   listings: readonly Listing[],

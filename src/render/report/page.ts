@@ -79,7 +79,7 @@ ${NAVIGATION}
 </header>
 <main>
 ${figures(view, composite, movement)}
-${indicesSection(market, priced)}
+${indicesSection(priced)}
 ${movesSection(records)}
 ${boardSection(records, head)}
 ${judgementsSection(judgements, market)}
