@@ -21,7 +21,6 @@ import {
   parseStates,
   type Closes,
   type SeriesState,
-  type UsedLevel,
 } from "../snapshot/series-states.ts";
 import { readSnapshotFile } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";

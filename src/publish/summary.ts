@@ -4,7 +4,7 @@ import { byLargestChange } from "../market/change.ts";
 import type { ChipboardError } from "../lib/errors.ts";
 import { plainText, type Cell, type Fields } from "../lib/terminal.ts";
 import { carryLimitDays } from "../market/contract.ts";
-import { formatMicros, unitsOf } from "../market/decimal.ts";
+import { formatMicros } from "../market/decimal.ts";
 import { parseSession, sessionKey, sessionUtc, type Session } from "../market/session.ts";
 import { snapshotText, snapshotFolder } from "../store/paths.ts";
 import { judgementText } from "../snapshot/judgement.ts";

@@ -160,7 +160,7 @@ describe("a small market", () => {
       const levels = Object.values(run).every((value) => typeof value === "number");
       await publishAt(store, noonOf(1 + at), {
         ...(at === 0 && { catalog: catalogOf(rows) }),
-        ...(levels ? { quotes: quotesOf(run as Readonly<Record<string, number>>) } : (run as Run)),
+        ...(levels ? { quotes: quotesOf(run as Readonly<Record<string, number>>) } : run),
       });
     }
     expect(Object.values(await closesOf(store))).toEqual(closes);

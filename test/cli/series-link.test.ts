@@ -112,7 +112,7 @@ describe.each(["0.2.0", "0.3.0"])("a store of %s", (version) => {
       const kept = closeOn(history, "2026-10-31") as number;
       expect(closeOn(series.history, "2026-10-31")).toBe(kept);
       expect(series.history.find(({ date }: Point) => date > "2026-11-01").close).toBe(kept);
-      // 0.3.0 has gddr7-16gb beside it, which stands still.
+      // 0.3.0 has a contract more, which stands still.
       const moved = (2.5 / 2.4) ** (version === "0.2.0" ? 1 : 1 / 2);
       expect(closeOn(series.history, "2026-11-11")).toBeCloseTo(kept * moved, 4);
       expect(series.restatements.at(-1)).toMatchObject({ from: "2026-11-01", members: true });

@@ -4,15 +4,14 @@ import { counted } from "../../lib/text.ts";
 import { INDEX_BASE_LEVEL } from "../../market/composite.ts";
 import { chainedCloses, type ChainedSeries } from "../../market/chained.ts";
 import { dateText } from "../../market/session.ts";
-import type { Market } from "../../market/view.ts";
 import { listedIndex, type PricedIndex } from "../index-files.ts";
 import { chartHtml } from "../../site/chart.js";
-import { scrolling, section, tableHtml, type TableColumn } from "../../site/html.js";
+import { scrolling, section } from "../../site/html.js";
 import { indicesTable } from "../../site/indices-table.js";
 import { findingOf } from "../../site/contributions.js";
 import { layout } from "../../site/layout.js";
-import { changeHtml, foreign, withDecimals } from "../../site/text.js";
-import { dateHtml, idHtml, sessionHtml, usdText } from "./html.ts";
+import { foreign, withDecimals } from "../../site/text.js";
+import { dateHtml } from "./html.ts";
 
 /**
  * All indices, what the run did to their series, and the chart of the composite's. `indices` begins with it.
