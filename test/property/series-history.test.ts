@@ -231,7 +231,7 @@ test("an index that a restatement leaves without closes lists it", async () => {
     (await headJson(store, `pro/indices/${id}.json`)).series;
   expect((await series()).history).toHaveLength(3);
 
-  const renewal = { dryRun: false, timeGates: ANY_TIME, restates: true };
+  const renewal = { dryRun: false, timeGates: ANY_TIME, restates: { from: null, members: true } };
   const { outcome } = await rerender("Taken out", renewal, store, { now: () => nowMs }, () => {});
   expect(outcome).toBe("published");
   const restatements = [{ publication: 3, reason: "Taken out" }];
