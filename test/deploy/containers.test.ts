@@ -88,6 +88,8 @@ describe("containers", () => {
       expect(podFailurePolicy.rules[0].onExitCodes.values.join(" ")).toBe(codes);
       for (const pod of [deployment.spec.template.spec, template.spec]) {
         expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 1000 });
+        // The Service would set CHIPBOARD_PORT, CHIPBOARD_SERVICE_HOST, ….
+        expect(pod.enableServiceLinks).toBe(false);
         expect(pod.containers[0].securityContext).toEqual({
           allowPrivilegeEscalation: false,
           readOnlyRootFilesystem: true,
