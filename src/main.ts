@@ -1,13 +1,14 @@
 /** The command tree. A failure prints a message on standard error and sets the exit code. */
 import { Command, CommanderError } from "commander";
-import { isSwitchedOn, warnOfVariables } from "./lib/config.ts";
+import { isJsonConfigured, requireValues, unknownVariables } from "./lib/config.ts";
 import { ChipboardError, EXIT, PrintedError, type ExitCode } from "./lib/errors.ts";
 import { plainLines, plainText, printJson } from "./lib/terminal.ts";
 import { PROGRAM } from "./lib/version.ts";
 
 const HELP = `
 Environment variables can set options: CHIPBOARD_MAX_MOVE sets --max-move. The help of a command names the
-variable of each option. Options that act once, such as --revise, have none.
+variable of each option. An option that acts once or lets something through, such as --revise, has none.
+Any other CHIPBOARD_... variable is an error.
 To rehearse, set the clock: CHIPBOARD_NOW=2026-11-21T00:05:00Z.
 
 Exit codes: 0 done or nothing to do, 1 unexpected, 2 usage or input, 3 refused by a gate or a
@@ -103,18 +104,20 @@ export async function run(argv: readonly string[]): Promise<ExitCode> {
     .configureOutput({ outputError: (text, write) => write(plainLines(text)) })
     .exitOverride();
   const named = argv.slice(2).find((word) => COMMANDS.some(({ name }) => name === word));
-  let json = argv.includes("--json");
-  program.hook("preAction", (_program, command) => {
+  let json = argv.includes("--json") || isJsonConfigured();
+  const loadAll = () => Promise.all(COMMANDS.map(({ load }) => load()));
+  // Before a command acts, but after its help has answered.
+  program.hook("preAction", async (_program, command) => {
     json = command.opts()["json"] === true;
+    const unknown = await unknownVariables(loadAll);
+    if (unknown !== null) throw unknown;
+    requireValues(command);
   });
   try {
-    json ||= isSwitchedOn("CHIPBOARD_JSON");
     for (const { name, description, load } of COMMANDS) {
       const command = name === named ? await load() : new Command(name);
       program.addCommand(inheriting(command.description(description), program));
     }
-    const loadAll = () => Promise.all(COMMANDS.map(({ load }) => load()));
-    if (named !== undefined) await warnOfVariables(program.commands, loadAll);
     await program.parseAsync([...argv]);
     return EXIT.done;
   } catch (error) {
@@ -123,7 +126,11 @@ export async function run(argv: readonly string[]): Promise<ExitCode> {
     // Commander has written the text to standard error.
     const message =
       error.code === "commander.help" ? "no such command" : error.message.replace(/^error: /, "");
-    if (json) printFailure(EXIT.input, message, []);
+    // A misspelt variable can be the cause: the option that it means is missing.
+    const unknown = await unknownVariables(loadAll);
+    const lines = unknown === null ? [] : [unknown.message, ...unknown.details];
+    for (const line of lines) process.stderr.write(`error: ${plainText(line)}\n`);
+    if (json) printFailure(EXIT.input, message, lines);
     return EXIT.input;
   }
 }

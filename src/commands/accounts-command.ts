@@ -1,7 +1,7 @@
 /** `accounts`: adds, imports, lists, shows, changes and removes accounts, and shows their log. */
 import { Argument, Command, type Option } from "commander";
 import type { AccountView } from "../state/views.ts";
-import { onceOption, setting } from "../lib/config.ts";
+import { createOption } from "../lib/config.ts";
 import { InputError } from "../lib/errors.ts";
 import { printFacts, printJson, printLine, printTable } from "../lib/terminal.ts";
 import { counted, redactedUrl } from "../lib/text.ts";
@@ -58,7 +58,7 @@ export function accountsCommand(): Command {
       .description("add the accounts of a file, all or none")
       .argument("<file>", "CSV with name, tier, trial_days, note; the last two may be empty")
       .addOption(
-        onceOption(
+        createOption(
           "--update",
           "also change accounts that exist to the tier, trial and note of their row; never remove one",
         ),
@@ -90,8 +90,8 @@ export function accountsCommand(): Command {
       .addOption(tierOption())
       .addOption(trialDaysOption())
       .addOption(noteOption())
-      .addOption(onceOption("--suspend", "refuse all keys of the account").conflicts("resume"))
-      .addOption(onceOption("--resume", "accept the account's keys again"))
+      .addOption(createOption("--suspend", "refuse all keys of the account").conflicts("resume"))
+      .addOption(createOption("--resume", "accept the account's keys again"))
       .addOption(byOption()),
     "accounts set acme --tier pro",
     "accounts set acme --suspend",
@@ -101,7 +101,7 @@ export function accountsCommand(): Command {
       .command("rm")
       .description("remove an account with all its keys; proxies refuse them within 5 seconds")
       .addArgument(nameArgument())
-      .addOption(onceOption("--yes", "do not ask"))
+      .addOption(createOption("--yes", "do not ask"))
       .addOption(byOption()),
     "\nThe account's counts and its log stay until their time, for usage --month and accounts log. An account that is added again\nunder the same name begins at zero.\n",
     "accounts rm acme --yes",
@@ -240,13 +240,13 @@ const nameArgument = (): Argument =>
   new Argument("<name>", "1 to 63 characters: a-z, 0-9, '.', '_' and '-'");
 
 const tierOption = (): Option =>
-  onceOption("--tier <tier>", "tier of the account").choices(KEY_TIER_NAMES);
+  createOption("--tier <tier>", "tier of the account").choices(KEY_TIER_NAMES);
 
 const noteOption = (): Option =>
-  setting("--note <text>", 'your own words on the account; "" removes them', noteText);
+  createOption("--note <text>", 'your own words on the account; "" removes them', noteText);
 
 const trialDaysOption = (): Option =>
-  setting(
+  createOption(
     "--trial-days <days>",
     "start a trial now that ends after this many days of 24 hours",
     wholeNumber("expected whole days from 1 to 3650", 1, 3_650),

@@ -1,6 +1,6 @@
 /** `check`: proves an answer of a service, over HTTP only. */
 import { Command } from "commander";
-import { setting } from "../lib/config.ts";
+import { createOption } from "../lib/config.ts";
 import { printJson, printLine } from "../lib/terminal.ts";
 import type { Step } from "../check/step.ts";
 import { examples, jsonOption, type JsonOption } from "./every-command.ts";
@@ -38,7 +38,7 @@ export const checkCommand = (): Command =>
   new Command("check")
     .argument("<url>", "the address of a service, or of an answer with data")
     .addOption(
-      setting("--key <key>", "API key for requests; sent over https or to this machine only"),
+      createOption("--key <key>", "API key for requests; sent over https or to this machine only"),
     )
     .addOption(verifyKeyOption("require that one of these public keys has signed the log"))
     .addOption(rememberOption())

@@ -1,13 +1,13 @@
 /** The parts of every command: its options, `--json`, and examples in its help. */
 import type { Command, Option } from "commander";
-import { setting } from "../lib/config.ts";
+import { createOption } from "../lib/config.ts";
 
 export interface JsonOption {
   readonly json?: true;
 }
 
 /** `--json`: output for programs. */
-export const jsonOption = (): Option => setting("--json", "print JSON");
+export const jsonOption = (): Option => createOption("--json", "print JSON");
 
 export function withOptions(command: Command, options: readonly Option[]): Command {
   for (const option of options) command.addOption(option);

@@ -3,7 +3,7 @@ import { Command } from "commander";
 import type { Registry } from "../state/registry.ts";
 import type { KeyView } from "../state/views.ts";
 import { DAY_MS, instantText } from "../lib/clock.ts";
-import { onceOption, setting } from "../lib/config.ts";
+import { createOption } from "../lib/config.ts";
 import { InputError } from "../lib/errors.ts";
 import { printJson, printLine, printTable } from "../lib/terminal.ts";
 import { counted } from "../lib/text.ts";
@@ -34,14 +34,14 @@ export function keysCommand(): Command {
       .description("create a key and print it; it cannot be shown again")
       .argument("[account]", "the account of the key")
       .addOption(
-        onceOption(
+        createOption(
           "--accounts <file>",
           "create a key for each account of a file, all or none: a name per line, or CSV with a column name",
         ),
       )
-      .addOption(setting("--label <text>", "purpose of the key", label))
+      .addOption(createOption("--label <text>", "purpose of the key", label))
       .addOption(
-        setting(
+        createOption(
           "--expires <date>",
           "last day on which the key is valid, up to 24:00 UTC (default: no end)",
           dayEnd,
@@ -95,7 +95,7 @@ export function keysCommand(): Command {
       .description("create a key that replaces another; the old one stays valid for a while")
       .argument("<keyid>", "the first 12 characters of the key to replace")
       .addOption(
-        setting(
+        createOption(
           "--overlap <duration>",
           "keep the old key valid for this long: 30m, 24h, 7d, or 0",
           durationMs("h", 0, 365 * DAY_MS),

@@ -1,6 +1,6 @@
 /** `links`: creates, lists and revokes links. */
 import { Command } from "commander";
-import { clockFromEnvironment, setting } from "../lib/config.ts";
+import { clockFromEnvironment, createOption } from "../lib/config.ts";
 import { printJson, printLine, printNotice, printRecords } from "../lib/terminal.ts";
 import { examples } from "./every-command.ts";
 import { label } from "./option-values.ts";
@@ -29,7 +29,7 @@ export function linksCommand(): Command {
       .description("create a link and print it; it cannot be shown again")
       .argument("<account>", "the account whose data the link reads")
       .argument("<path>", "the file, with its parameters")
-      .addOption(setting("--label <text>", "purpose of the link", label))
+      .addOption(createOption("--label <text>", "purpose of the link", label))
       .addOption(byOption()),
     CREATE_HELP,
     "links create acme /export.xlsx --label desk",

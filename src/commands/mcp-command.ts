@@ -1,6 +1,6 @@
 /** `mcp`: serves tools for agents over the service's public API. */
 import { Command } from "commander";
-import { setting } from "../lib/config.ts";
+import { createOption } from "../lib/config.ts";
 import { InputError } from "../lib/errors.ts";
 import { requireKeyAddress } from "../lib/key-address.ts";
 import { printLine, printNotice } from "../lib/terminal.ts";
@@ -27,25 +27,27 @@ so that it reads this address. One caller has at most 4 requests at once, all ca
 export function mcpCommand(): Command {
   return new Command("mcp")
     .addOption(
-      setting("--url <url>", "the service, with its prefix", publicUrl).makeOptionMandatory(),
+      createOption("--url <url>", "the service, with its prefix", publicUrl).makeOptionMandatory(),
     )
     .addOption(
-      setting(
+      createOption(
         "--key <key>",
         "API key for requests, on standard input and output; sent over https or to this machine only",
       ),
     )
-    .addOption(setting("--http <port>", "serve over HTTP at this port; 0: any free port", port))
-    .addOption(setting("--host <address>", "address to listen on", host).default("127.0.0.1"))
     .addOption(
-      setting(
+      createOption("--http <port>", "serve over HTTP at this port; 0: any free port", port),
+    )
+    .addOption(createOption("--host <address>", "address to listen on", host).default("127.0.0.1"))
+    .addOption(
+      createOption(
         "--allow-host <names>",
         "host names that requests may give in Host and Origin, separated by commas",
         hostNames,
       ).default([], "this machine's"),
     )
     .addOption(
-      setting(
+      createOption(
         "--trust-proxy <hops>",
         "number of your own proxies in front of --http; their X-Forwarded-For is trusted",
         hops,

@@ -1,6 +1,6 @@
 /**
  * Parsers for the texts of options. A parser returns the value, or throws an error whose message is the
- * expected form; `setting` adds the option and the text. These are plain functions because every start of the
+ * expected form; `createOption` adds the option and the text. These are plain functions because every start of the
  * program loads them, even for `--help`.
  */
 import { InvalidArgumentError } from "commander";
@@ -8,7 +8,7 @@ import { DAY_MS, HOUR_MS } from "../lib/clock.ts";
 import { secretIn } from "../lib/secrets.ts";
 import { isLine } from "../lib/text.ts";
 
-/** Turns an option's text into its value. Throws InvalidArgumentError (see `setting`). */
+/** Turns an option's text into its value. Throws InvalidArgumentError (see `createOption`). */
 export type OptionParser<T> = (text: string) => T;
 
 const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: HOUR_MS, d: DAY_MS } as const;

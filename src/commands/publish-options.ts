@@ -1,6 +1,6 @@
 /** The options of `publish`, in groups, and what their texts stand for. */
 import type { Option } from "commander";
-import { onceOption, setting } from "../lib/config.ts";
+import { createOption } from "../lib/config.ts";
 import { InputError } from "../lib/errors.ts";
 import { MAX_MOVE_PCT, USUAL_LIMITS } from "../feed/finding.ts";
 import { USUAL_STILL_SESSIONS } from "../market/coverage.ts";
@@ -62,123 +62,126 @@ export interface PublishOptions extends StoreOptions, LogKeyOptions, JsonOption 
 /** The options of `publish`, by the headings of its help. */
 export const publishOptions = (): Readonly<Record<string, Option[]>> => ({
   "Input:": [
-    setting(
+    createOption(
       "--catalog <source>",
       "contracts: a file, - or an http(s) address (default: the last published catalog)",
     ),
-    setting("--quotes <sources...>", "levels of sessions"),
-    setting("--closes <sources...>", "daily history"),
-    setting(
+    createOption("--quotes <sources...>", "levels of sessions"),
+    createOption("--closes <sources...>", "daily history"),
+    createOption(
       "--map <file>",
       "convert CSV of quotes and closes by this JSON file: delimiter, encoding, decimal, thousands, dates, columns, constants, ids, wide",
     ),
-    setting(
+    createOption(
       "--feed-header <headers...>",
       "send this header ('Name: value') to http(s) addresses; messages never show it. Other users of the machine can see command lines, so set the variable instead, with one header per line",
     ),
-    setting(
+    createOption(
       "--wait <duration>",
       "retry every 30 seconds for this long (such as 25m) if a feed is unreachable, incomplete, or still shows the levels of the previous session (default: no retry)",
       durationMs("m", 1_000, DAY_MS),
     ),
-    setting(
+    createOption(
       "--hold <ids...>",
       "leave out all rows of these contracts (ID,ID); their last level is carried",
     ),
-    setting(
+    createOption(
       "--hold-invalid",
       "leave out invalid rows, and rows for later sessions; the last level of their contracts is carried",
     ),
-    setting("--ignore-unknown", "leave out rows of ids outside the catalog"),
-    setting("--round", "round levels with more than 6 decimals, half away from zero"),
+    createOption("--ignore-unknown", "leave out rows of ids outside the catalog"),
+    createOption("--round", "round levels with more than 6 decimals, half away from zero"),
   ],
   "Snapshot:": [
-    setting(
+    createOption(
       "--session <session>",
       "session to publish, such as 2026-11-21T00Z (default: the current one)",
       session,
     ),
-    setting(
+    createOption(
       "--attribution <text>",
       "credit line of all payloads (default: the last snapshot's)",
       publicLine,
     ),
-    onceOption(
+    createOption(
       "--revise <reason>",
       "change published levels; the reason is published with the session",
       publicLine,
     ),
-    onceOption(
+    createOption(
       "--rerender <reason>",
       "render the head's session again with this version of the program, or with another --attribution; takes no input; the reason is published with the session",
       publicLine,
     ),
-    onceOption(
+    createOption(
       "--restate-series <reason>",
       "calculate published closes of index series again, with the members of then; the reason is published with the session. Without an input on the command line, publishes the head's session again",
       publicLine,
     ).conflicts(["revise", "rerender"]),
-    onceOption(
+    createOption(
       "--from <date>",
       "with --restate-series: the first day whose close is calculated again (default: the base, or the day after a link)",
       day,
     ),
-    onceOption(
+    createOption(
       "--restate-members",
       "with --restate-series: give the members of these days anew, by the present catalog and carry limits",
     ),
-    setting(
+    createOption(
       "--by <name>",
       "name of the person who publishes; stored with the inputs and in each judgement, never published",
       lineUpTo(100),
     ),
-    setting(
+    createOption(
       "--why <text>",
       "why the findings were accepted; stored with --by, never published",
       lineUpTo(500),
     ),
-    setting("--dry-run", "do everything except writing"),
-    setting("--summary <file>", "also write the result, or the refusal, to this file, as Markdown"),
+    createOption("--dry-run", "do everything except writing"),
+    createOption(
+      "--summary <file>",
+      "also write the result, or the refusal, to this file, as Markdown",
+    ),
     jsonOption(),
   ],
   "Gates:": [
-    onceOption(
+    createOption(
       "--accept <gates...>",
       `accept the findings of a gate: GATE, or GATE:ID,ID for these contracts only (${GATE_NAMES.join(", ")})`,
     ),
-    setting(
+    createOption(
       "--max-move <percent>",
       "moves: refuse larger moves from one level to the next, unless the catalog's max_move_pct sets a limit for the contract",
       percent(MAX_MOVE_PCT),
     ).default(USUAL_LIMITS.maxMoveMicros, "50"),
-    setting("--accept-moves", "moves: accept every move above --max-move"),
-    setting(
+    createOption("--accept-moves", "moves: accept every move above --max-move"),
+    createOption(
       "--min-coverage <percent>",
       "sparse: refuse if a smaller part of the contracts has a level for the session",
       percent(100),
     ).default(USUAL_LIMITS.minCoverageMicros, "80"),
-    setting("--allow-sparse", "sparse: publish even if coverage is below --min-coverage"),
-    setting(
+    createOption("--allow-sparse", "sparse: publish even if coverage is below --min-coverage"),
+    createOption(
       "--max-unchanged <sessions>",
       "unchanged: refuse if no level has moved for more sessions",
       wholeNumber("expected a whole number of sessions, 0 to 99999", 0, 99_999),
     ).default(USUAL_LIMITS.maxUnchangedSessions),
-    setting(
+    createOption(
       "--notice-still <sessions>",
       "name contracts with a cadence under a day whose given level has not moved for this many sessions; refuses nothing",
       wholeNumber("expected a whole number of sessions, 1 to 99999", 1, 99_999),
     ).default(USUAL_STILL_SESSIONS),
-    setting(
+    createOption(
       "--closed <days>",
       "weekdays on which sources do not price (Sat,Sun); on these days sparse and unchanged refuse nothing, and a feed without rows publishes carried levels",
       weekdays,
     ),
-    setting(
+    createOption(
       "--holidays <file>",
       "file of closed dates, one on each line, such as 2026-12-25; same effect as --closed",
     ),
     maxGapOption(),
-    setting(
+    createOption(
       "--max-carry-days <days>",
       "carry a contract's last level for at most this many days",
       wholeNumber(

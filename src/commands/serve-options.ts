@@ -1,7 +1,7 @@
 /** The options of `serve`, and how their values are read. */
 import type { Option } from "commander";
 import { HOUR_MS } from "../lib/clock.ts";
-import { setting } from "../lib/config.ts";
+import { createOption } from "../lib/config.ts";
 import {
   LOG_LEVELS,
   REQUEST_LOGS,
@@ -40,68 +40,68 @@ export interface ServeOptions extends StoreOptions, StateOptions, VerifyKeyOptio
 export const serveOptions = (): Option[] => [
   ...storeOptions(),
   stateOption(),
-  setting("--host <address>", "address to listen on", host).default("127.0.0.1"),
-  setting("--port <port>", "port to listen on; 0: any free port", port).default(8080),
-  setting(
+  createOption("--host <address>", "address to listen on", host).default("127.0.0.1"),
+  createOption("--port <port>", "port to listen on; 0: any free port", port).default(8080),
+  createOption(
     "--public-url <url>",
     "address at which callers reach the service, with its prefix: all addresses in answers are below it (default: where it listens)",
     publicUrl,
   ),
-  setting(
+  createOption(
     "--metrics-port <port>",
     "port of /metrics; 0: any free port; off: no metrics",
     metricsPort,
   ).default(9464),
-  setting(
+  createOption(
     "--metrics-host <address>",
     "address of /metrics, which has no authentication",
     host,
   ).default("127.0.0.1"),
-  setting(
+  createOption(
     "--poll <duration>",
     "how often to look for a new publication",
     durationMs("s", 10, HOUR_MS),
   ).default(2_000, "2s"),
-  setting(
+  createOption(
     "--grace <duration>",
     "how late a session may be before it counts as overdue",
     durationMs("m", 0, 12 * HOUR_MS),
   ).default(HOUR_MS, "60m"),
-  setting(
+  createOption(
     "--trust-proxy <hops>",
     "number of your own proxies in front; chipboard trusts their X-Forwarded-For",
     hops,
   ).default(0),
-  setting(
+  createOption(
     "--tls-cert <file>",
     "certificate and its chain (PEM); serve HTTPS; SIGHUP reads it again",
   ),
-  setting("--tls-key <file>", "private key (PEM) of the certificate"),
-  setting(
+  createOption("--tls-key <file>", "private key (PEM) of the certificate"),
+  createOption(
     "--cache-mb <megabytes>",
     "memory for files, an eighth of it for old snapshots; other files are streamed from the store",
     megabytes,
   ).default(256),
-  setting(
+  createOption(
     "--max-connections <number>",
     "connections open at once; further ones are closed",
     connections,
   ).default(2_000),
-  setting(
+  createOption(
     "--max-connections-per-address <number>",
     "connections open at once from one address (IPv6: one /64); further ones are closed; off with --trust-proxy above 0",
     connections,
   ).default(128),
-  setting(
+  createOption(
     "--plans <file>",
     "your own prices, support, contact and terms, for /plans and /openapi.json (JSON); off: none",
   ),
-  setting(
+  createOption(
     "--log-level <level>",
     "what to log on standard error: silent, error, warn or info",
     oneOf(LOG_LEVELS),
   ).default("info"),
-  setting(
+  createOption(
     "--log-requests <which>",
     "requests to log: all, problems (those answered with a problem), or none",
     oneOf(REQUEST_LOGS),

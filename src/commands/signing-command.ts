@@ -1,7 +1,7 @@
 /** `keys signing`: creates the pair of keys that signs and verifies the log. */
 import { open, unlink } from "node:fs/promises";
 import { Command } from "commander";
-import { setting } from "../lib/config.ts";
+import { createOption } from "../lib/config.ts";
 import { ConflictError, errorCode } from "../lib/errors.ts";
 import { printFacts, printJson, printLine } from "../lib/terminal.ts";
 import { examples, jsonOption, type JsonOption } from "./every-command.ts";
@@ -11,9 +11,10 @@ export function signingCommand(): Command {
   return new Command("signing")
     .description("create a pair of keys that signs and verifies the log (Ed25519, PEM)")
     .addOption(
-      setting("--out <file>", "file for the private key; the public key goes to FILE.pub").default(
-        "./signing.pem",
-      ),
+      createOption(
+        "--out <file>",
+        "file for the private key; the public key goes to FILE.pub",
+      ).default("./signing.pem"),
     )
     .addOption(jsonOption())
     .addHelpText("after", examples("keys signing", "keys signing --out /etc/chipboard/signing.pem"))

@@ -3,7 +3,7 @@ import { open, type FileHandle } from "node:fs/promises";
 import { delimiter } from "node:path";
 import { buffer as bytesOf } from "node:stream/consumers";
 import type { Option } from "commander";
-import { setting } from "../lib/config.ts";
+import { createOption } from "../lib/config.ts";
 import { InputError } from "../lib/errors.ts";
 import type { LogKeys } from "../snapshot/log/sign.ts";
 import {
@@ -37,21 +37,21 @@ export interface RememberOption {
 
 /** `--sign-key`, for the commands that append to the log. */
 export const signKeyOption = (): Option =>
-  setting("--sign-key <file>", "sign the log's entry with this private key (Ed25519, PEM)");
+  createOption("--sign-key <file>", "sign the log's entry with this private key (Ed25519, PEM)");
 
 /**
  * `--verify-key`, once or repeated, or several files in one text, as in PATH. `effect` says what the command
  * refuses without a signature of one of the keys.
  */
 export const verifyKeyOption = (effect: string): Option =>
-  setting(
+  createOption(
     "--verify-key <file>",
     `${effect} (Ed25519, PEM, one or more: FILE${delimiter}FILE)`,
   ).argParser<string[] | undefined>((text, before = []) => [...before, ...text.split(delimiter)]);
 
 /** `--remember`, for the commands that prove a log; they share the form of the file. */
 export const rememberOption = (): Option =>
-  setting("--remember <file>", "keep the newest entry of the log here, for the next check");
+  createOption("--remember <file>", "keep the newest entry of the log here, for the next check");
 
 /**
  * The key to sign with, and the keys one of which must have signed the log; null without their

@@ -1,7 +1,7 @@
 /** `snapshots`: the operator's commands on published snapshots. */
 import { resolve } from "node:path";
 import { Command } from "commander";
-import { clockFromEnvironment, configuredStore, onceOption, setting } from "../lib/config.ts";
+import { clockFromEnvironment, configuredStore, createOption } from "../lib/config.ts";
 import { printJson, printLine, progressTo } from "../lib/terminal.ts";
 import { counted } from "../lib/text.ts";
 import { DamageError } from "../lib/errors.ts";
@@ -51,8 +51,8 @@ export function snapshotsCommand(): Command {
 
 function listCommand(): Command {
   return desk("ls", "list the publications, newest first")
-    .addOption(setting("--limit <number>", "list at most this many", count).default(20))
-    .addOption(setting("--all", "list all"))
+    .addOption(createOption("--limit <number>", "list at most this many", count).default(20))
+    .addOption(createOption("--all", "list all"))
     .addHelpText("after", examples("snapshots ls", "snapshots ls --all --json"))
     .action(async (options: SnapshotOptions & { limit: number; all?: true }) => {
       const { listPublications } = await import("../desk/list.ts");
@@ -65,7 +65,7 @@ function listCommand(): Command {
 function showCommand(): Command {
   return desk("show", "show one snapshot in words")
     .argument("[snapshot]", "the snapshot", "head")
-    .addOption(setting("--open", "print only the path of its report"))
+    .addOption(createOption("--open", "print only the path of its report"))
     .addHelpText("after", references("snapshots show", "snapshots show head~1 --json"))
     .action(async (reference: string, options: SnapshotOptions & { open?: true }) => {
       const { describeSnapshot, reportPath } = await import("../desk/show.ts");
@@ -92,7 +92,7 @@ function diffCommand(): Command {
 function verifyCommand(): Command {
   return desk("verify", "check every byte of a snapshot; on damage, list it and exit with 6")
     .argument("[snapshot]", "the snapshot", "head")
-    .addOption(setting("--all", "check every snapshot that the log names"))
+    .addOption(createOption("--all", "check every snapshot that the log names"))
     .addOption(verifyKeyOption("also require that one of these public keys has signed the log"))
     .addOption(rememberOption())
     .addHelpText("after", references("snapshots verify --all --verify-key signing.pem.pub"))
@@ -124,8 +124,8 @@ function repairCommand(): Command {
     "restore damaged and missing files from another store; exit with 6 if some cannot be restored",
   )
     .argument("[snapshot]", "the snapshot", "head")
-    .addOption(setting("--from <store>", "store to restore from").makeOptionMandatory())
-    .addOption(setting("--all", "repair every snapshot that the log names"))
+    .addOption(createOption("--from <store>", "store to restore from").makeOptionMandatory())
+    .addOption(createOption("--all", "repair every snapshot that the log names"))
     .addHelpText("after", references("snapshots repair --from /mnt/backup/snapshots --all"))
     .action(async (reference: string, options: SnapshotOptions & { from: string; all?: true }) => {
       const { repairSnapshots } = await import("../desk/repair.ts");
@@ -142,7 +142,7 @@ function repairCommand(): Command {
 function inputsCommand(): Command {
   return desk("inputs", "write the inputs of a snapshot into a folder, as they came")
     .argument("[snapshot]", "the snapshot", "head")
-    .addOption(setting("--out <folder>", "folder for the new files").makeOptionMandatory())
+    .addOption(createOption("--out <folder>", "folder for the new files").makeOptionMandatory())
     .addHelpText("after", references("snapshots inputs --out ./made-from"))
     .action(async (reference: string, options: SnapshotOptions & { out: string }) => {
       const { writeInputs } = await import("../desk/write-inputs.ts");
@@ -155,7 +155,7 @@ function rollbackCommand(): Command {
   return withOptions(desk("rollback", "make an older snapshot the head again"), timeOptions())
     .argument("<snapshot>", "the snapshot")
     .addOption(
-      setting(
+      createOption(
         "--reason <text>",
         "reason of the rollback; published with it",
         publicLine,
@@ -191,13 +191,15 @@ function pruneCommand(): Command {
     timeOptions(),
   )
     .addOption(
-      setting(
+      createOption(
         "--keep-days <days>",
         "keep the snapshots of this many days, counted back from the newest publication (from the clock if that is earlier); the head, the publication before it and publications of the last hour always stay",
         count,
       ).makeOptionMandatory(),
     )
-    .addOption(setting("--dry-run", "list the objects that prune would remove; remove nothing"))
+    .addOption(
+      createOption("--dry-run", "list the objects that prune would remove; remove nothing"),
+    )
     .addOption(signKeyOption())
     .addOption(verifyKeyOption("continue only a log that one of these public keys has signed"))
     .addHelpText("after", PRUNE_HELP + examples("snapshots prune --keep-days 90 --dry-run"))
@@ -236,9 +238,12 @@ function copyCommand(): Command {
     .argument("<from>", "the store to copy: a folder or s3://bucket/prefix")
     .argument("<to>", "the store to copy into, which is empty or an earlier copy")
     .addOption(
-      onceOption("--mirror", "also remove objects from the target that prunes of the source took"),
+      createOption(
+        "--mirror",
+        "also remove objects from the target that prunes of the source took",
+      ),
     )
-    .addOption(setting("--dry-run", "read and check everything; write nothing"))
+    .addOption(createOption("--dry-run", "read and check everything; write nothing"))
     .addOption(jsonOption())
     .addHelpText(
       "after",

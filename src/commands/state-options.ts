@@ -2,7 +2,7 @@
 import type { Command, Option } from "commander";
 import type { StatePurpose } from "../state/driver.ts";
 import type { Registry } from "../state/registry.ts";
-import { clockFromEnvironment, setting } from "../lib/config.ts";
+import { clockFromEnvironment, createOption } from "../lib/config.ts";
 import { printNotice, type Fields } from "../lib/terminal.ts";
 import { examples, jsonOption, type JsonOption } from "./every-command.ts";
 import { lineUpTo } from "./option-values.ts";
@@ -15,14 +15,14 @@ export interface StateOptions extends JsonOption {
 
 /** `--by`, of the commands that change an account, its keys or its links. */
 export const byOption = (): Option =>
-  setting(
+  createOption(
     "--by <name>",
     "name of the person who makes the change, for accounts log (default: the system's user)",
     lineUpTo(100),
   );
 
 /** `--csv`: a list for spreadsheets. */
-export const csvOption = (): Option => setting("--csv", "print CSV").conflicts("json");
+export const csvOption = (): Option => createOption("--csv", "print CSV").conflicts("json");
 
 /** Writes these columns (`name,tier`) of records as CSV. No cell is a formula. */
 export async function printCsv(columns: string, records: readonly Fields[]): Promise<void> {
@@ -34,7 +34,9 @@ export async function printCsv(columns: string, records: readonly Fields[]): Pro
 
 /** `--state`: the place of accounts, keys and counts. */
 export const stateOption = (): Option =>
-  setting("--state <location>", "a folder, or redis://[:password@]host:port/db").default("./state");
+  createOption("--state <location>", "a folder, or redis://[:password@]host:port/db").default(
+    "./state",
+  );
 
 /** Adds `--state` and `--json`, and to the help a text and examples. */
 export const withStateHelp = (command: Command, text: string, ...lines: string[]): Command =>

@@ -1,6 +1,6 @@
 /** The options of every command that reads or writes snapshots. */
 import type { Option } from "commander";
-import { setting } from "../lib/config.ts";
+import { createOption } from "../lib/config.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { openStore } from "../store/open-store.ts";
 import { textThat } from "./option-values.ts";
@@ -18,7 +18,7 @@ const address = textThat(
 );
 
 export const storeOptions = (): Option[] => [
-  setting("--store <location>", "folder or s3://bucket/prefix of the snapshots").default(
+  createOption("--store <location>", "folder or s3://bucket/prefix of the snapshots").default(
     "./snapshots",
   ),
   ...s3Options(),
@@ -26,9 +26,9 @@ export const storeOptions = (): Option[] => [
 
 /** The `--s3-…` options only. */
 export const s3Options = (): Option[] => [
-  setting("--s3-endpoint <url>", "address of the S3 server, if it is not AWS's", address),
-  setting("--s3-region <region>", "region of the bucket"),
-  setting("--s3-path-style", "put the bucket's name into the path instead of the host name"),
+  createOption("--s3-endpoint <url>", "address of the S3 server, if it is not AWS's", address),
+  createOption("--s3-region <region>", "region of the bucket"),
+  createOption("--s3-path-style", "put the bucket's name into the path instead of the host name"),
 ];
 
 /** Opens the store that the options name. Throws InputError, which says what `named` it, if they name none. */

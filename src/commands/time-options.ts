@@ -1,6 +1,6 @@
 /** The options of the gates on the time, for commands that append to the log without any input. */
 import type { Option } from "commander";
-import { onceOption, setting } from "../lib/config.ts";
+import { createOption } from "../lib/config.ts";
 import { InputError } from "../lib/errors.ts";
 import {
   TIME_GATES,
@@ -16,7 +16,7 @@ export interface TimeOptions {
 }
 
 export const timeOptions = (): Option[] => [
-  onceOption(
+  createOption(
     "--accept <gates...>",
     `accept the findings of a gate on the time (${Object.keys(TIME_GATES).join(", ")})`,
   ),
@@ -24,7 +24,7 @@ export const timeOptions = (): Option[] => [
 ];
 
 export const maxGapOption = (): Option =>
-  setting(
+  createOption(
     "--max-gap <sessions>",
     "gap: refuse a session more than this many sessions after the head, and a clock more than this many sessions away from the newest entry of the log",
     wholeNumber("expected a whole number of sessions, 1 to 99999", 1, 99_999),

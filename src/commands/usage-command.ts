@@ -1,6 +1,6 @@
 /** `usage`: shows calls per account, by key, by month or by day. */
 import { Command } from "commander";
-import { setting } from "../lib/config.ts";
+import { createOption } from "../lib/config.ts";
 import { printJson, printLine, printRecords, type Fields } from "../lib/terminal.ts";
 import { redactedUrl } from "../lib/text.ts";
 import { csvOption, onRegistry, printCsv, withStateHelp } from "./state-options.ts";
@@ -17,13 +17,16 @@ export function usageCommand(): Command {
     new Command("usage")
       .argument("[account]", "one account; default: all")
       .addOption(
-        setting(
+        createOption(
           "--per <what>",
           "a line per key, per month, or per day UTC of the last 62 days",
         ).choices(["key", "month", "day"]),
       )
       .addOption(
-        setting("--month <month>", "month to show, such as 2026-11 (default: the present month)"),
+        createOption(
+          "--month <month>",
+          "month to show, such as 2026-11 (default: the present month)",
+        ),
       )
       .addOption(csvOption()),
     "\nThe state keeps a month's counts of accounts and keys for 400 days after its end, and a day's for 62.\n--per, --month and --csv also show removed accounts. A tier is the present one, or the last. A month or\nday without calls has no line, except the last.\n",

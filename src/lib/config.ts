@@ -1,54 +1,102 @@
 /**
- * Options and the environment. `setting` makes an option and gives it its `CHIPBOARD_…` variable;
- * `onceOption` makes one without a variable. Nothing else reads the environment.
+ * Options and the environment. `createOption` makes an option, with a `CHIPBOARD_…` variable if the list below
+ * has it. Nothing else reads the environment.
  */
 import { InvalidArgumentError, Option, type Command } from "commander";
 import { InputError } from "./errors.ts";
 import { proxiesIn, type Proxies } from "./proxies.ts";
 import { withoutSecrets } from "./secrets.ts";
 import { createClock, type Clock } from "./clock.ts";
-import { plainText, printNotice } from "./terminal.ts";
 import { distance } from "./text.ts";
 
-/** Options without a variable. */
-const onceOptions = new WeakSet<Option>();
+/**
+ * The options with a variable: those that describe a service, its feeds or its limits, and so hold for every
+ * run. An option that names a single act, lets something through, ends a key or changes an account has none:
+ * a variable that stays set would do that again, unseen.
+ */
+const OPTIONS_WITH_VARIABLE: ReadonlySet<string> = new Set([
+  // The places of the data.
+  "store",
+  "s3-endpoint",
+  "s3-region",
+  "s3-path-style",
+  "state",
+  // The feeds.
+  "catalog",
+  "quotes",
+  "closes",
+  "map",
+  "feed-header",
+  "wait",
+  "round",
+  "closed",
+  "holidays",
+  // Each publication.
+  "attribution",
+  "by",
+  "summary",
+  "sign-key",
+  "verify-key",
+  "remember",
+  // The limits.
+  "max-move",
+  "min-coverage",
+  "max-unchanged",
+  "notice-still",
+  "max-gap",
+  "max-carry-days",
+  "keep-days",
+  // The proxy.
+  "host",
+  "port",
+  "public-url",
+  "trust-proxy",
+  "tls-cert",
+  "tls-key",
+  "plans",
+  "poll",
+  "grace",
+  "cache-mb",
+  "max-connections",
+  "max-connections-per-address",
+  "metrics-host",
+  "metrics-port",
+  "log-level",
+  "log-requests",
+  // Programs that ask a service.
+  "url",
+  "key",
+  "http",
+  "allow-host",
+  // The output.
+  "json",
+]);
+/** Variables without an option. */
+const OTHER_VARIABLES = /^CHIPBOARD_(?:NOW|ENV_FILE|TEST_.*)$/;
+
 /** The given value of an option, as text. */
 const givenTexts = new WeakMap<Option, string>();
+/** The errors of variables. They count only when a command acts, so that its help always answers. */
+const variableErrors = new WeakMap<Option, InputError>();
 
-const variableOf = (option: Option): string =>
-  `CHIPBOARD_${option.name().toUpperCase().replaceAll("-", "_")}`;
+const variableOf = (option: string): string =>
+  `CHIPBOARD_${option.toUpperCase().replaceAll("-", "_")}`;
+
+const hasVariable = (option: Option): boolean => OPTIONS_WITH_VARIABLE.has(option.name());
 
 type Parse = (text: string) => unknown;
 
 /**
- * An option such as `--max-move <percent>`, which `CHIPBOARD_MAX_MOVE` also sets. `parse` turns its
- * text into the value (`commands/option-values.ts`); it throws InputError for any other text.
+ * An option such as `--max-move <percent>`; `CHIPBOARD_MAX_MOVE` also sets it if the list has it. `parse` turns
+ * its text into the value (`commands/option-values.ts`); it throws InvalidArgumentError for any other text.
  */
-export function setting(flags: string, description: string, parse?: Parse): Option {
+export function createOption(flags: string, description: string, parse?: Parse): Option {
   const option = new Option(flags, description);
-  const variable = variableOf(option);
-  const value = process.env[variable];
-  const isNone = value !== undefined && option.isBoolean() ? !isSwitchedOn(variable) : value === "";
-  if (!isNone) option.env(variable);
-  return parsed(option, parse, (text) => (text === value ? variable : option.long));
-}
-
-/**
- * The same for an option that acts once, or changes what an account may do, such as `--revise`. It has no
- * variable: one that stays set would act again, unseen.
- */
-export function onceOption(flags: string, description: string, parse?: Parse): Option {
-  const option = new Option(flags, description);
-  onceOptions.add(option);
-  return parsed(option, parse, () => option.long);
-}
-
-/** The option with its parser. `nameOf` says what named a text, for the message. */
-function parsed(
-  option: Option,
-  parse: Parse | undefined,
-  nameOf: (text: string) => string | undefined,
-): Option {
+  const variable = hasVariable(option) ? variableOf(option.name()) : null;
+  const value = variable === null ? undefined : process.env[variable];
+  if (variable !== null && (value === undefined || isGiven(option, variable, value))) {
+    option.env(variable);
+  }
   if (parse === undefined) return option;
   return option.argParser((text: string) => {
     givenTexts.set(option, text);
@@ -56,66 +104,84 @@ function parsed(
       return parse(text);
     } catch (error) {
       if (!(error instanceof InvalidArgumentError)) throw error;
-      throw new InputError(
-        `${nameOf(text)} ${JSON.stringify(withoutSecrets(text))}: ${error.message}`,
-      );
+      const name = text === value ? variable : option.long;
+      const message = `${name} ${JSON.stringify(withoutSecrets(text))}: ${error.message}`;
+      if (text !== value) throw new InputError(message);
+      variableErrors.set(option, new InputError(message));
+      return text;
     }
   });
 }
 
 /**
- * Whether the variable of a flag says yes. Empty means no. Throws InputError for any other text: a
- * guess must not open a gate.
+ * Whether a variable gives its option. An empty one does not. One of a flag says yes or no; any other text is an
+ * error, because a guess must not open a gate.
  */
-export function isSwitchedOn(variable: string): boolean {
-  const value = process.env[variable] ?? "";
-  if (/^(?:1|true|yes|on)$/i.test(value)) return true;
-  if (/^(?:|0|false|no|off)$/i.test(value)) return false;
-  throw new InputError(
-    `${variable} ${JSON.stringify(value)}: expected 1, true, yes or on, or 0, false, no or off`,
-  );
+function isGiven(option: Option, variable: string, value: string): boolean {
+  if (!option.isBoolean()) return value !== "";
+  if (isYes(value)) return true;
+  if (!/^(?:|0|false|no|off)$/i.test(value)) {
+    const expected = "expected 1, true, yes or on, or 0, false, no or off";
+    const message = `${variable} ${JSON.stringify(value)}: ${expected}`;
+    variableErrors.set(option, new InputError(message));
+  }
+  return false;
 }
 
-/**
- * Warns of the variables that are set and that no command has, each with the nearest name, or with the
- * option that has no variable. `load` gives all commands, and is called if the `loaded` ones lack one.
- */
-export async function warnOfVariables(
-  loaded: readonly Command[],
-  load: () => Promise<readonly Command[]>,
-): Promise<void> {
-  const set = Object.keys(process.env).filter((name) =>
-    /^CHIPBOARD_(?!NOW$|ENV_FILE$|TEST_)/i.test(name),
-  );
-  const usual = variablesOf(optionsIn(loaded));
-  if (set.every((name) => usual.includes(name))) return;
-  // Of a command whose own variable is wrong, which it says itself, the others are not known.
-  const all = optionsIn(await load().catch(() => []));
-  const known = variablesOf(all);
-  if (known.length === 0) return;
-  for (const name of set.filter((each) => !known.includes(each))) {
-    const once = all.find(
-      (option) => onceOptions.has(option) && variableOf(option) === name.toUpperCase(),
-    );
-    const hint =
-      once === undefined ? nearestOf(name, known) : `; give ${once.long} on the command line`;
-    printNotice(`warning: ${plainText(name)} is not a variable of chipboard${hint}`);
+const isYes = (value: string): boolean => /^(?:1|true|yes|on)$/i.test(value);
+
+/** Whether CHIPBOARD_JSON asks for output for programs. For errors before a command has read its options. */
+export const isJsonConfigured = (): boolean => isYes(process.env["CHIPBOARD_JSON"] ?? "");
+
+/** Throws InputError if a variable of `command` has a wrong value. */
+export function requireValues({ options }: Command): void {
+  for (const option of options) {
+    const error = variableErrors.get(option);
+    if (error !== undefined) throw error;
   }
 }
 
-function nearestOf(name: string, known: readonly string[]): string {
-  const far = (other: string): number => distance(name.toUpperCase(), other, 2);
-  const [nearest = ""] = known.toSorted((a, b) => far(a) - far(b));
+/**
+ * An error that tells of the `CHIPBOARD_…` variables that are set and that no command has; null: there are none.
+ * It names the nearest variable, or the option that has none. `load` gives all commands, for the message only.
+ */
+export async function unknownVariables(
+  load: () => Promise<readonly Command[]>,
+): Promise<InputError | null> {
+  const known = [...OPTIONS_WITH_VARIABLE].map(variableOf);
+  const unknown = Object.keys(process.env).filter(
+    (name) =>
+      /^CHIPBOARD_/i.test(name) &&
+      process.env[name] !== "" &&
+      !known.includes(name) &&
+      !OTHER_VARIABLES.test(name),
+  );
+  if (unknown.length === 0) return null;
+  const options = new Set(optionsIn(await load()).map((option) => option.name()));
+  const [first = "", ...others] = unknown.map((name) => unknownText(name, [...options]));
+  return new InputError(first, others);
+}
+
+function unknownText(name: string, options: readonly string[]): string {
+  const file = fileOf(name);
+  const text = `${name}${file === null ? "" : ` in ${file}`} is not a variable of chipboard`;
+  const option = nearestOf(name, options);
+  if (option === null) return `${text}: remove it`;
+  return OPTIONS_WITH_VARIABLE.has(option)
+    ? `${text}; did you mean ${variableOf(option)} (--${option})?`
+    : `${text}: remove it, and give --${option} on the command line of each run that needs it`;
+}
+
+/** The option whose variable would have the name nearest to `name`; null: none is near. */
+function nearestOf(name: string, options: readonly string[]): string | null {
+  const far = (option: string): number => distance(name.toUpperCase(), variableOf(option), 2);
+  const [nearest = ""] = options.toSorted((a, b) => far(a) - far(b));
   // Two letters of a short name are too many to guess from.
-  const most = Math.min(2, (nearest.length - "CHIPBOARD_".length) / 2);
-  return far(nearest) <= most ? `; did you mean ${nearest}?` : "";
+  return far(nearest) <= Math.min(2, nearest.length / 2) ? nearest : null;
 }
 
 const optionsIn = (all: readonly Command[]): Option[] =>
   all.flatMap(({ options, commands }) => [...options, ...optionsIn(commands)]);
-
-const variablesOf = (options: readonly Option[]): string[] =>
-  options.filter((option) => !onceOptions.has(option)).map(variableOf);
 
 /** The value of an option that is in force, and where it comes from. */
 export interface ConfiguredValue {
@@ -134,7 +200,7 @@ export const configurationOf = (command: Command): ConfiguredValue[] =>
   command.options.map((option) => {
     const source = command.getOptionValueSource(option.attributeName());
     const value: unknown = command.getOptionValue(option.attributeName());
-    const variable = onceOptions.has(option) ? null : variableOf(option);
+    const variable = hasVariable(option) ? variableOf(option.name()) : null;
     const file = source === "env" && variable !== null ? fileOf(variable) : null;
     const text =
       source === "default" || value === undefined
@@ -161,9 +227,10 @@ export const configurationOf = (command: Command): ConfiguredValue[] =>
 
 /** The variables that are set and that only other commands read. */
 export const otherVariables = ({ options }: Command): string[] => {
-  const own = variablesOf(options);
-  return Object.keys(process.env)
-    .filter((name) => /^CHIPBOARD_(?!NOW$|ENV_FILE$|TEST_)/.test(name) && !own.includes(name))
+  const own = options.map((option) => variableOf(option.name()));
+  return [...OPTIONS_WITH_VARIABLE]
+    .map(variableOf)
+    .filter((name) => (process.env[name] ?? "") !== "" && !own.includes(name))
     .toSorted();
 };
 

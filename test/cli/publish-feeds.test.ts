@@ -427,29 +427,27 @@ test("the result names judgements and since when nothing moved: lines, Markdown,
   );
 });
 
-test("CHIPBOARD_HOLD_INVALID holds a row that cannot be read, and the summary names it", async () => {
+test("--hold-invalid holds a row that cannot be read, and the summary names it", async () => {
   await publish("--catalog c.csv --quotes q.csv --session 2026-11-20T12Z");
   write("nan.csv", quotesOf({ a: "NaN", b: 6 }));
   expect((await publish("--quotes nan.csv --accept sparse")).code).toBe(2);
-  const env = { CHIPBOARD_HOLD_INVALID: "true" };
-  expect((await publish("--quotes nan.csv", { env })).code).toBe(3);
-  const { code, stdout } = await publish("--quotes nan.csv --accept sparse", { env });
+  expect((await publish("--quotes nan.csv --hold-invalid")).code).toBe(3);
+  const { code, stdout } = await publish("--quotes nan.csv --hold-invalid --accept sparse");
   expect([code, stdout]).toEqual([
     0,
     expect.stringContaining("\nJudgement  held a: 1 row left out\n"),
   ]);
 });
 
-test("--accept and CHIPBOARD_HOLD hold several, and CHIPBOARD_ACCEPT lets nothing through", async () => {
+test("--accept and --hold take several", async () => {
   await publish("--catalog c.csv --quotes q.csv --session 2026-11-20T12Z");
   write("d.csv", catalogOf(["b", "c"]));
   write("wild.csv", quotesOf({ b: 50, c: 1 }));
   const given = "--catalog d.csv --quotes wild.csv";
-  const forgotten = { CHIPBOARD_ACCEPT: "moves:b delisting:a free" };
-  expect((await publish(given, { env: forgotten })).code).toBe(3);
+  expect((await publish(given)).code).toBe(3);
   const several = await words(...given.split(" "), "--accept", " moves:b  delisting:a free\n");
   expect(several.code).toBe(0);
-  const held = await publish("--quotes q.csv", { env: { CHIPBOARD_HOLD: "b,,c" } });
+  const held = await publish("--quotes q.csv --hold b,,c");
   expect([held.code, held.stderr]).toEqual([2, 'error: --hold "b,,c": expected ID or ID,ID\n']);
   const unknown = await publish("--quotes q.csv --accept moves everything");
   expect([unknown.code, unknown.stderr]).toEqual([

@@ -104,33 +104,31 @@ describe("options", () => {
   });
 
   test.each(["n", "maybe", "2"])("%j as the variable of a flag: 2", async (word) => {
-    const env = { CHIPBOARD_ACCEPT_MOVES: word, CHIPBOARD_JSON: "1" };
+    const env = { CHIPBOARD_ROUND: word, CHIPBOARD_JSON: "1" };
     const line = "publish --catalog c.csv --quotes q.csv --store x";
     const { code, stdout } = await run(line, { env });
     expect([code, JSON.parse(stdout).error.message]).toEqual([
       2,
-      `CHIPBOARD_ACCEPT_MOVES "${word}": expected 1, true, yes or on, or 0, false, no or off`,
+      `CHIPBOARD_ROUND "${word}": expected 1, true, yes or on, or 0, false, no or off`,
     ]);
     expect(readdirSync(folder)).not.toContain("x");
   });
 
-  test("every option that does not act once has a variable", async () => {
+  test("options of the feeds and limits have a variable", async () => {
     const env = {
       CHIPBOARD_CATALOG: "c.csv",
       CHIPBOARD_QUOTES: "q.csv",
       CHIPBOARD_CLOSES: "h.csv",
-      CHIPBOARD_SESSION: "2026-11-20T12Z",
       CHIPBOARD_STORE: "./x",
       CHIPBOARD_ATTRIBUTION: "Levels: example",
       CHIPBOARD_MAX_MOVE: "60.5",
       CHIPBOARD_MIN_COVERAGE: "100",
       CHIPBOARD_MAX_CARRY_DAYS: "7",
-      CHIPBOARD_ACCEPT_MOVES: "true",
-      CHIPBOARD_ALLOW_SPARSE: "1",
-      CHIPBOARD_DRY_RUN: "false",
+      CHIPBOARD_ROUND: "false",
       CHIPBOARD_JSON: "yes",
     };
-    const { code, stdout } = await run("publish", { env });
+    const line = "publish --session 2026-11-20T12Z --accept-moves --allow-sparse";
+    const { code, stdout } = await run(line, { env });
     expect([code, JSON.parse(stdout).outcome]).toEqual([0, "published"]);
     expect(json("x/sessions/2026-11-20T12Z/r1/manifest.json")).toMatchObject({
       attribution: "Levels: example",
@@ -143,8 +141,8 @@ describe("options", () => {
         allow_sparse: true,
       },
     });
-    const dry = { ...env, CHIPBOARD_SESSION: "2026-11-21T00Z", CHIPBOARD_DRY_RUN: "1" };
-    const planned = await run("publish --attribution Other", { env: dry });
+    const other = "publish --session 2026-11-21T00Z --dry-run --attribution Other";
+    const planned = await run(other, { env });
     expect(JSON.parse(planned.stdout)).toMatchObject({ outcome: "planned", publication: null });
     const usage = await publish("--max-move many --json");
     expect([usage.code, JSON.parse(usage.stdout).error.exit_code]).toEqual([2, 2]);

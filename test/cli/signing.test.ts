@@ -24,7 +24,6 @@ import {
 } from "./signed.ts";
 
 test.each([
-  ["keys signing", "--out"],
   ["publish", "--sign-key"],
   ["publish", "--verify-key"],
   ["serve", "--verify-key"],
@@ -63,8 +62,7 @@ describe("keys signing", () => {
 
   test("prints the next steps, and needs no state", async () => {
     const shop = workshop();
-    const { code, stdout } = await shop.say("keys signing", {
-      CHIPBOARD_OUT: shop.path("k"),
+    const { code, stdout } = await shop.say("keys signing --out @k", {
       CHIPBOARD_STATE: "redis://127.0.0.1:1/0",
     });
     expect(code).toBe(0);

@@ -200,7 +200,7 @@ describe("publish.yml", () => {
         CHIPBOARD_NOW: NOW,
         CHIPBOARD_CATALOG: join(folder, "c.csv"),
         CHIPBOARD_QUOTES: join(folder, "q.csv"),
-        CHIPBOARD_SESSION: "",
+        SESSION: "",
         ACCEPT: "",
         REVISE: "",
         ...env,

@@ -44,7 +44,7 @@ export async function referencePages(): Promise<Readonly<Record<string, string>>
     "options.md": [
       "Options and variables",
       "each option of each command, its variable, and its default",
-      "An option with a variable can be set in the environment. The others act once, or change what an account may do. `CHIPBOARD_NOW` starts the clock at another instant.",
+      "An option with a variable can be set in the environment. The others act once, let something through, or change an account: give them on the command line. Any other `CHIPBOARD_…` variable that is not empty is an error (2). `CHIPBOARD_NOW` starts the clock at another instant.",
       table(["option", "variable", "default", "meaning", "commands"], optionRows(commands)),
     ],
     "inputs.md": ["Inputs", "the columns of catalog, quotes and closes", await inputs()],
