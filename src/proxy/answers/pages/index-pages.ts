@@ -12,6 +12,7 @@ import { escaped, figureHtml, foreign, instantHtml } from "../../../site/text.js
 import { historyText } from "../../../api/tier-words.ts";
 import { PAGES } from "../../../api/uncounted-routes.ts";
 import type { PlanTerms } from "../plan-terms.ts";
+import { fillSlots, type SlotValues } from "../../document-slots.ts";
 import { framed, type PageSource } from "./page-frame.ts";
 import { priceHtml } from "./plans-page.ts";
 import { proPictureHtml } from "./pro-picture.ts";
@@ -66,9 +67,10 @@ export interface BasketMarket {
   readonly exampleIds: readonly string[];
 }
 
-/** The page of baskets, with slots in its request (document-slots.ts). `terms` tell prices. */
+/** The page of baskets. `terms` tell prices, and `slots` fill its request (document-slots.ts). */
 export const basketPage = (
   terms: PlanTerms,
+  slots: SlotValues,
   { catalog, maxCarryDays, board, exampleIds }: BasketMarket,
 ): PageSource =>
   framed({
@@ -80,7 +82,8 @@ export const basketPage = (
       offer: offerWords(terms),
       carry: escaped(JSON.stringify(carryDays(catalog, maxCarryDays))),
       example: board === null ? "" : exampleHtml(board, exampleIds),
-      request: siteFile("documents/basket-request.html"),
+      // Filled by itself: the texts of the catalog beside it have no slots.
+      request: fillSlots(siteFile("documents/basket-request.html"), slots, escaped),
     }),
     script: "basket.js",
     styles: [

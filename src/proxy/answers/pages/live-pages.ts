@@ -63,13 +63,12 @@ export function livePages(options: LivePagesOptions) {
   makers.set(PAGES.indices.path, async (snapshot) => indicesPage(await catalogOf(snapshot)));
   makers.set(PAGES.basket.path, async (snapshot, overdue) => {
     const board = snapshot && (await freeBoard(snapshot, overdue));
-    const page = basketPage(plans, {
+    return basketPage(plans, slotValues(options, snapshot), {
       catalog: (await catalogOf(snapshot)) ?? [],
       maxCarryDays: snapshot === null ? 0 : limitsOf(snapshot.options).maxCarryDays,
       board,
       exampleIds: exampleIds(snapshot),
     });
-    return filledDocument(page, slotValues(options, snapshot));
   });
   for (const document of documentPages()) {
     makers.set(document.path, async (snapshot) =>
