@@ -75,7 +75,8 @@ export const AS_OF: Parameter = {
   description: `The data as published at this instant (${WITH_HISTORY}, to the depth of their history): ISO 8601 with Z or an offset, not in the future. A date means its end, UTC; today's date means now.`,
   schema: {
     type: "string",
-    pattern: "^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d+)?)?(Z|[+-]\\d{2}:\\d{2}))?$",
+    pattern:
+      "^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?(Z|[+-][0-9]{2}:[0-9]{2}))?$",
   },
   example: "2026-11-21T00:05:00Z",
 };
@@ -85,7 +86,7 @@ export const SESSION: Parameter = {
   description: `The data of this session of your tier (${WITH_HISTORY}, to the depth of their history), as the newest publication that has it. A later revision or rollback changes the answer.`,
   schema: {
     type: "string",
-    pattern: "^\\d{4}-\\d{2}-\\d{2}T(00|12)(:00:00\\.000)?Z$",
+    pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T(00|12)(:00:00[.]000)?Z$",
   },
   example: "2026-11-21T00Z",
 };

@@ -30,9 +30,12 @@ export interface JsonSchema {
 /** The end of the description of a text with known values, which are its examples. */
 export const MAY_GROW = "Accept other values: later versions may add some.";
 
-/** The same schema for readers: lists of values become examples, and fields with `since` are not required. */
-export function opened({ since, enum: values, ...schema }: JsonSchema): JsonSchema {
-  const { properties, required, items, anyOf, description } = schema;
+/**
+ * The same schema for readers: lists of values become examples, and fields with `since` are not required. A format has
+ * no pattern beside it: zod's patterns of dates have escapes and lookarounds, which some readers' compilers refuse.
+ */
+export function opened({ since, enum: values, pattern, ...schema }: JsonSchema): JsonSchema {
+  const { properties, required, items, anyOf, description, format } = schema;
   const words = [
     description ?? [],
     since === undefined ? [] : `Missing in publications from before version ${since}.`,
@@ -40,6 +43,7 @@ export function opened({ since, enum: values, ...schema }: JsonSchema): JsonSche
   ].flat();
   return {
     ...schema,
+    ...(pattern !== undefined && format === undefined && { pattern }),
     ...(words.length > 0 && { description: words.join(" ") }),
     ...(values !== undefined && { examples: values }),
     ...(items !== undefined && { items: opened(items) }),

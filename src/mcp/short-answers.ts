@@ -40,7 +40,7 @@ const COLUMNS = [
   "as_of",
 ] as const;
 const cell = z.union([z.string(), z.number(), z.null()]);
-const boardRow = z.record(z.string(), z.unknown());
+const boardRow = z.looseObject({});
 const board = z.looseObject({
   memory: z.array(boardRow),
   semiconductor: z.array(boardRow),

@@ -27,16 +27,27 @@ const ENTRIES_MAX = 100;
 const AMOUNT_DECIMALS = 9;
 const MIN_AMOUNT = 1e-9;
 
+/*
+ * Vendors compile the schemas of all tools together, and refuse all for a pattern with a lookaround or an escape. So
+ * patterns have classes, groups and quantifiers alone, and checks beyond them are refinements, which no schema shows.
+ */
+
+const A_DATE = "expected a date, such as 2026-11-01";
+const AN_ID = "expected an id, without commas and slashes, from find_contracts";
 /** A comma would make it a list of ids; a slash or a dot segment would lead to another path. */
 const id = z
   .string()
-  .regex(/^(?!\.{1,2}$)[^,/]+$/, "expected an id, without commas and slashes, from find_contracts");
+  .regex(/^[^,/]+$/, AN_ID)
+  .refine((text) => text !== "." && text !== "..", AN_ID);
 const ids = z.array(id).min(1).max(100);
 const contractIds = ids.describe("Ids of contracts, from find_contracts");
 const segment = id.describe("A segment by its name or the id of its index, such as dram");
 const amounts = z.array(z.number().min(MIN_AMOUNT));
 const page = z.int().min(1).default(1).describe("Page number of a long answer");
-const date = z.iso.date();
+const date = z
+  .string()
+  .regex(/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/, A_DATE)
+  .refine((text) => z.iso.date().safeParse(text).success, A_DATE);
 /** Which closes. */
 const closes = {
   last: z
@@ -51,7 +62,7 @@ const closes = {
 };
 /** The data as it was published then. */
 const vintage = {
-  publication: z.int().positive().optional().describe("As entry N of the log published it"),
+  publication: z.int().min(1).optional().describe("As entry N of the log published it"),
   as_of: z.string().optional().describe("As published at this instant, or at the end of this date"),
   session: z
     .string()
