@@ -10,8 +10,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import {
   DeleteObjectCommand,
   GetObjectCommand,
-  paginateListObjectsV2,
+  ListObjectsV2Command,
   PutObjectCommand,
+  type ListObjectsV2CommandInput,
+  type ListObjectsV2CommandOutput,
   type S3Client,
   type S3ClientConfig,
 } from "@aws-sdk/client-s3";
@@ -122,22 +124,47 @@ class S3Store implements ObjectStore {
   }
 
   async *list(prefix: string): AsyncIterable<StoredObject> {
+    yield* await this.#list(prefix).catch((error: unknown) => this.#fail("list", prefix, error));
+  }
+
+  /** Reads the whole list, since some servers list in another order than that of the keys. */
+  async #list(prefix: string): Promise<StoredObject[]> {
     const input = { Bucket: this.#bucket, Prefix: `${this.#prefix}${prefix}` };
-    let last = "";
-    try {
-      for await (const page of paginateListObjectsV2({ client: this.#client }, input)) {
-        for (const { Key = "", Size = 0 } of page.Contents ?? []) {
-          const key = Key.slice(this.#prefix.length);
-          // An object with another key belongs to others, or is a running probe.
-          if (!isKey(key)) continue;
-          // A server that sends the same page again and again would never end.
-          if (key <= last) throw new Error(`the server lists ${key} after ${last}`);
-          last = key;
-          yield { key, sizeBytes: Size };
-        }
+    const sizes = new Map<string, number>();
+    const tokens = new Set<string>();
+    let token: string | undefined;
+    do {
+      const page = await this.#page({ ...input, ContinuationToken: token });
+      for (const { Key = "", Size = 0 } of page.Contents ?? []) {
+        const key = Key.slice(this.#prefix.length);
+        // An object with another key belongs to others, or is a running probe.
+        if (!isKey(key)) continue;
+        // A server that sends the same page again and again would never end.
+        if (sizes.has(key)) throw new Error(`the server lists ${key} twice`);
+        sizes.set(key, Size);
       }
+      token = page.IsTruncated === false ? undefined : page.NextContinuationToken || undefined;
+      if (token === undefined && page.IsTruncated === true) {
+        throw new Error("the server lists a part, and does not say how to get the rest");
+      }
+      if (token !== undefined && tokens.has(token)) {
+        throw new Error("the server repeats a page of its list");
+      }
+      if (token !== undefined) tokens.add(token);
+    } while (token !== undefined);
+    const objects = [...sizes].map(([key, sizeBytes]) => ({ key, sizeBytes }));
+    return objects.sort((a, b) => (a.key < b.key ? -1 : 1));
+  }
+
+  /** A page of a list. Some servers have no folder where nothing is stored, and answer 404. */
+  async #page(input: ListObjectsV2CommandInput): Promise<ListObjectsV2CommandOutput> {
+    try {
+      return await this.#client.send(new ListObjectsV2Command(input));
     } catch (error) {
-      this.#fail("list", prefix, error);
+      const { name, status } = parts(error);
+      const isEmpty = status === 404 && (name === "NoSuchKey" || name === "NotFound");
+      if (!isEmpty || input.ContinuationToken !== undefined) throw error;
+      return { $metadata: {}, IsTruncated: false };
     }
   }
 

@@ -176,17 +176,68 @@ describe("a server that misbehaves", () => {
     },
   );
 
-  test("a listing that never goes on is an error, and names the key", async () => {
+  const keyXml = (key: string): string => `<Contents><Key>p/${key}</Key><Size>1</Size></Contents>`;
+  const tokenXml = (token: string): string =>
+    `<NextContinuationToken>${token}</NextContinuationToken>`;
+  const TRUNCATED = "<IsTruncated>true</IsTruncated>";
+
+  test.each([
+    ["the server lists a twice", (page: number) => keyXml("a") + TRUNCATED + tokenXml(`t${page}`)],
+    [
+      "the server lists b twice",
+      (page: number) => keyXml("bc".charAt(page % 2)) + TRUNCATED + tokenXml(`t${page}`),
+    ],
+    [
+      "the server repeats a page of its list",
+      (page: number) => TRUNCATED + tokenXml(`t${page % 3}`),
+    ],
+    [
+      "the server lists a part, and does not say how to get the rest",
+      (page: number) => keyXml(`a${page}`) + TRUNCATED,
+    ],
+  ])("a listing that has no end is an error: %s", async (said, pageXml) => {
+    let pages = 0;
     const server = await serve((_request, response) => {
-      const key = "<Contents><Key>p/a</Key><Size>1</Size></Contents>";
-      const more =
-        "<IsTruncated>true</IsTruncated><NextContinuationToken>b</NextContinuationToken>";
-      response.end(`<ListBucketResult>${key}${more}</ListBucketResult>`);
+      response.end(`<ListBucketResult>${pageXml(pages)}</ListBucketResult>`);
+      pages += 1;
     });
     const store = await at("s3://bucket/p", { endpoint: server.url });
     await expect(keysOf(store, "")).rejects.toThrow(
-      '--store "s3://bucket/p": cannot list it: the server lists a after a; check --s3-endpoint',
+      `--store "s3://bucket/p": cannot list it: ${said}; check --s3-endpoint`,
     );
+    expect(pages).toBeLessThan(6);
+    await server.stop();
+  });
+
+  test("keys are listed in ascending order, in whatever order they come", async () => {
+    const pages = [["b.csv", "b/1", "c"], [], ["a/2", "b.a", "a/1"], ["aa"]];
+    const server = await serve((request, response) => {
+      const asked = new URL(request.url ?? "", "http://x").searchParams.get("continuation-token");
+      const at = Number(asked ?? 0);
+      const isLast = at === pages.length - 1;
+      // The last page has a token as well, which means nothing.
+      const more = `<IsTruncated>${String(!isLast)}</IsTruncated>${tokenXml(String(at + 1))}`;
+      response.end(
+        `<ListBucketResult>${(pages[at] ?? []).map(keyXml).join("")}${more}</ListBucketResult>`,
+      );
+    });
+    const store = await at("s3://bucket/p", { endpoint: server.url });
+    expect(await keysOf(store, "")).toEqual(["a/1", "a/2", "aa", "b.a", "b.csv", "b/1", "c"]);
+    await server.stop();
+  });
+
+  test.each([
+    ["NoSuchKey", true],
+    ["NotFound", true],
+    ["NoSuchBucket", false],
+  ])("404 %s for a list: empty %s", async (code, isEmpty) => {
+    const server = await serve((_request, response) => {
+      response.writeHead(404, { "content-type": "application/xml" });
+      response.end(`<Error><Code>${code}</Code><Message>None</Message></Error>`);
+    });
+    const store = await at("s3://bucket/p", { endpoint: server.url });
+    if (isEmpty) expect(await keysOf(store, "")).toEqual([]);
+    else await expect(keysOf(store, "")).rejects.toThrow("cannot list it");
     await server.stop();
   });
 
