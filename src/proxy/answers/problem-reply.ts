@@ -1,4 +1,5 @@
 /** Problems as HTTP: the document for programs, and a page for a browser. Also the answer to OPTIONS. */
+import type { IncomingHttpHeaders } from "node:http";
 import { filled, siteFile } from "../../site/site-files.ts";
 import { escaped } from "../../site/text.js";
 import { PROBLEM_MEDIA_TYPE, problemBody, PROBLEMS, type Denial } from "../../api/problems.ts";
@@ -13,21 +14,37 @@ import { asSent, framed, GUARDED, hrefOf, rootOf, type Service } from "./pages/p
 /** The methods that every address accepts. */
 export const ALLOWED_METHODS = "GET, HEAD, OPTIONS";
 
-/** The answer to a preflight (Fetch, 4.8) and to any other OPTIONS request. */
-export const OPTIONS_REPLY: Reply = {
-  status: 204,
-  raw: rawOf({
-    ...CORS_HEADERS,
-    allow: ALLOWED_METHODS,
-    "access-control-allow-methods": ALLOWED_METHODS,
-    "access-control-allow-headers":
-      "Authorization, X-Api-Key, Accept, Cache-Control, If-Match, If-Modified-Since, If-None-Match, " +
-      "If-Range, If-Unmodified-Since, Pragma, Range",
-    "access-control-max-age": "86400",
-    "cache-control": "no-store",
-  }),
-  body: null,
-};
+/** The request fields that a page may send, whether its preflight names them or not. */
+const ALLOWED_FIELDS =
+  "Authorization, X-Api-Key, Accept, Cache-Control, If-Match, If-Modified-Since, If-None-Match, " +
+  "If-Range, If-Unmodified-Since, Pragma, Range";
+/** As many further names, of at most so many characters, are allowed as a preflight asks for. */
+const FURTHER_FIELDS_MAX = 32;
+const FIELD_NAME = /^[\w-]{1,64}$/;
+
+/**
+ * The answer to a preflight (Fetch, 4.8) and to any other OPTIONS request. Libraries and tracers in browsers add fields
+ * by themselves. All are allowed: a page can send nothing that any other program could not, and nothing of the answer
+ * depends on such a field.
+ */
+export function optionsReply({
+  "access-control-request-headers": wanted = "",
+}: IncomingHttpHeaders): Reply {
+  const names = wanted.split(",", FURTHER_FIELDS_MAX).map((name) => name.trim());
+  const allowed = [ALLOWED_FIELDS, ...names.filter((name) => FIELD_NAME.test(name))];
+  return {
+    status: 204,
+    raw: rawOf({
+      ...CORS_HEADERS,
+      allow: ALLOWED_METHODS,
+      "access-control-allow-methods": ALLOWED_METHODS,
+      "access-control-allow-headers": allowed.join(", "),
+      "access-control-max-age": "86400",
+      "cache-control": "no-store",
+    }),
+    body: null,
+  };
+}
 
 /** The paths below it are for programs, which always get the document. */
 export const PROGRAMS = "/api/";

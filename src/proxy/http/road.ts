@@ -10,7 +10,7 @@ import type { Gatekeeper } from "../../state/gatekeeper.ts";
 import type { Asked, Outcome, Reply } from "../answers/answer.ts";
 import { fits, isLink, targetOf, tokenIn } from "../answers/link-target.ts";
 import type { Service } from "../answers/pages/page-frame.ts";
-import { ALLOWED_METHODS, OPTIONS_REPLY, problemReply } from "../answers/problem-reply.ts";
+import { ALLOWED_METHODS, optionsReply, problemReply } from "../answers/problem-reply.ts";
 import type { ProxyMetrics } from "../ops/metrics.ts";
 import type { Logger } from "../ops/request-log.ts";
 import { BUSY, deny, type Denial } from "../../api/problems.ts";
@@ -131,7 +131,7 @@ export function roadOf(options: RoadOptions): Travel {
     // h3's router also matches `/a/`, escapes and dot segments.
     if (address === null || !isExact(exchange.path, address.path)) return NOT_FOUND;
     exchange.route = address.path;
-    if (method === "OPTIONS") return OPTIONS_REPLY;
+    if (method === "OPTIONS") return optionsReply(headers);
     exchange.asksState = address.reader !== "everybody";
     if (method !== "GET" && method !== "HEAD") {
       return deny("method_not_allowed", `Method ${method}: expected ${ALLOWED_METHODS}.`);
