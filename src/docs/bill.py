@@ -7,8 +7,9 @@ from client import Client
 with open("bill.csv", newline="") as file:
     bill = {row["id"]: Decimal(row["quantity"]) for row in csv.DictReader(file)}
 client = Client(key=os.environ["KEY"])
+present = client.resolve(bill)  # a part may have another id by now
 board = client.prices()
-spots = {record["id"]: record["spot_usd"] for record in board if record["id"] in bill}
+spots = {record["id"]: record["spot_usd"] for record in board if record["id"] in present.values()}
 limits = {id: timedelta(days=client.contract(id, last=1)["max_carry_days"]) for id in spots}
 today = datetime.fromisoformat(board.about["session_utc"].replace("Z", "+00:00"))
 start = today - timedelta(weeks=52) - max(limits.values(), default=timedelta())
@@ -24,8 +25,8 @@ def usd_at(id, noon):
     return given[-1]["close_usd"] if noon - session <= limits[id] else None
 
 def show(when, usd):  # leaves out the parts without a price, and names them
-    missing = [id for id in bill if usd.get(id) is None]
-    cost = sum(quantity * Decimal(str(usd[id])) for id, quantity in bill.items() if id not in missing)
+    missing = [id for id in bill if usd.get(present.get(id)) is None]
+    cost = sum(quantity * Decimal(str(usd[present[id]])) for id, quantity in bill.items() if id not in missing)
     print(when, f"{cost:.2f}", *(["without", *missing] if missing else []))
 
 show("now", spots)

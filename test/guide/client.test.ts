@@ -159,6 +159,24 @@ print(frame.dtypes["date"], frame.dtypes["session_utc"], frame.dtypes["close_usd
     );
   });
 
+  withPython("former ids: the present ones of a list, and both in about", async () => {
+    const list = '["echo-new", "alpha-16gb", "typo"]';
+    expect(await say(`client.resolve(${list})`)).toEqual({
+      "echo-new": "echo-stack",
+      "alpha-16gb": "alpha-16gb",
+    });
+    const asked = ["prices", "history", "corrections"].map(
+      (call) => `client.${call}(["echo-new", "alpha-16gb"]).about["asked"]`,
+    );
+    const then = 'client.as_of(6).history(["echo-stack"]).about["asked"]';
+    const none = 'client.history(["alpha-16gb"]).about["asked"]';
+    expect(await say(`[${[...asked, then, none].join()}]`)).toEqual([
+      ...asked.map(() => ({ "echo-new": "echo-stack" })),
+      { "echo-stack": "echo-new" },
+      {},
+    ]);
+  });
+
   withPython("asks again for nothing that it has", async () => {
     const used = async () => (await get("/usage")).json.used;
     const before = await used();

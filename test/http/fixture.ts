@@ -74,7 +74,7 @@ const GATES = {
   allowSparse: true,
 };
 
-function catalogCsv(): string {
+export function catalogCsv(): string {
   const rows = LISTED.map((id, at) => {
     const board = id.startsWith("chip") ? "semiconductor" : "memory";
     const capacity = board === "memory" ? "2" : "";

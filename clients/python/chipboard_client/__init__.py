@@ -12,6 +12,7 @@
     client.index()                                # the composite; index("dram", last=30): one with its series
     client.basket({"ID": 64})["cost_usd"]         # by quantities; basket(..., by="weights")
     client.contracts()                            # all contracts there are, without levels; needs no key
+    client.resolve(["FORMER-ID"])                 # {"FORMER-ID": "ID"}: present ids for a list of your own
     client.as_of("2026-11-20").prices()           # as it was published then; as_of(42): by entry 42 of the log
     client.session("2026-11-20T12Z").prices()     # as last published for a session
     client.sync("history.sqlite")                 # a copy of /history.csv that stays in step
@@ -164,6 +165,12 @@ class Answer:
             "delayed_sessions": self._number("x-delayed-sessions"),
         }
 
+    def asked(self, envelope: dict[str, Any] | None = None) -> dict[str, str]:
+        """The ids of this answer by the other ids that were asked for, from the envelope of JSON or the header of CSV."""
+        if envelope is None:
+            return dict(item.split("=", 1) for item in _items(self.headers, "x-asked"))
+        return {str(each["asked"]): str(each["id"]) for each in _objects(envelope.pop("asked", []))}
+
     def _number(self, name: str) -> int:
         text = self.headers.get(name, "0")
         if not re.fullmatch("[0-9]{1,15}", text):
@@ -172,8 +179,9 @@ class Answer:
 
 
 class Rows(list[dict[str, Any]]):
-    """Records as dicts. `about` has what holds for all of them, such as publication and session_utc; `columns` has the
-    names of their values, also where there are none.
+    """Records as dicts. `about` has what holds for all of them, such as publication and session_utc, and in `asked` the id in
+    these records by each other id of the contract that was asked for. `columns` has the names of their values, also where
+    there are none.
     """
 
     def __init__(self, records: Iterable[dict[str, Any]], about: dict[str, Any], columns: Sequence[str]) -> None:
@@ -389,11 +397,13 @@ class Client:
         """The records of the board: memory, then semiconductor."""
         records: list[dict[str, Any]] = []
         about: dict[str, Any] = {}
+        asked: dict[str, str] = {}
         for answer in self._parts("/prices", ids, segment):
             board = _object(answer)
             with _reading():
                 records += _objects(board.pop("memory")) + _objects(board.pop("semiconductor"))
-                about = {**board, **answer.about}
+                asked.update(answer.asked(board))
+                about = {**board, **answer.about, "asked": asked}
         return Rows(records, about, BOARD)
 
     def contracts(self) -> Rows:
@@ -404,6 +414,16 @@ class Client:
         catalog = _object(answer)
         with _reading():
             return Rows(_objects(catalog.pop("contracts")), {**catalog, **answer.about}, CATALOG)
+
+    def resolve(self, ids: Iterable[str]) -> dict[str, str]:
+        """The present id of each of these ids that a contract has or had; others are left out. So a list of your own outlives
+        a rename: answers have present ids. Never costs a call.
+        """
+        catalog = self.contracts()
+        with _reading():
+            present = {former: each["id"] for each in catalog for former in each["formerly"]}
+            present.update((each["id"], each["id"]) for each in catalog)
+        return {id: present[id] for id in (ids.split(",") if isinstance(ids, str) else map(str, ids)) if id in present}
 
     def contract(self, id: str, start: Day | None = None, end: Day | None = None,
                  last: int | None = None) -> dict[str, Any]:
@@ -458,7 +478,7 @@ class Client:
         answers = self._parts("/" + file, ids, segment, start, end, last)
         with _reading():
             frames = [_read_frame(pandas, answer) for answer in answers]
-            return _finished(frames[0] if len(frames) == 1 else pandas.concat(frames, ignore_index=True), answers[0].about)
+            return _finished(frames[0] if len(frames) == 1 else pandas.concat(frames, ignore_index=True), _about(answers))
 
     def file(self, file: str, ids: Iterable[str] | None = None, segment: Iterable[str] | None = None,
              start: Day | None = None, end: Day | None = None, last: int | None = None) -> Answer:
@@ -493,11 +513,13 @@ class Client:
         """Published levels that were changed; `after`: by publications after this number; `since`: on this date or later."""
         records: list[dict[str, Any]] = []
         about: dict[str, Any] = {}
+        asked: dict[str, str] = {}
         for answer in self._parts("/corrections", ids, after=after, since=since):
             found = _object(answer)
             with _reading():
                 records += _objects(found["corrections"])
-                about = answer.about
+                asked.update(answer.asked(found))
+                about = {**answer.about, "asked": asked}
         return Rows(records, about, CORRECTIONS)
 
     def publications(self, after: int = 0) -> list[dict[str, Any]]:
@@ -1458,7 +1480,13 @@ def _typed(answers: list[Answer], *names: str) -> Rows:
         header, rows = _table(answer, *names)
         with _reading():
             records += (dict(zip(header, row)) for row in _values(header, rows))
-    return Rows(records, answers[0].about, header)
+    with _reading():
+        return Rows(records, _about(answers), header)
+
+
+def _about(answers: list[Answer]) -> dict[str, Any]:
+    """What holds for the rows of all these files."""
+    return {**answers[0].about, "asked": {asked: id for each in answers for asked, id in each.asked().items()}}
 
 
 def _values(header: list[str], rows: Iterable[list[str]]) -> Iterator[list[Any]]:
