@@ -127,7 +127,7 @@ class S3Store implements ObjectStore {
     yield* await this.#list(prefix).catch((error: unknown) => this.#fail("list", prefix, error));
   }
 
-  /** Reads the whole list, since some servers list in another order than that of the keys. */
+  /** Reads the whole list and sorts it: some servers list in another order. */
   async #list(prefix: string): Promise<StoredObject[]> {
     const input = { Bucket: this.#bucket, Prefix: `${this.#prefix}${prefix}` };
     const sizes = new Map<string, number>();
