@@ -89,7 +89,14 @@ describe("corrections", () => {
       revise: "Typing error",
     });
     const a = await headJson(store, "pro/contracts/a.json");
-    expect(a.breaks).toEqual([{ session_utc: "2026-11-20T12:00:00.000Z", reason: "New mask" }]);
+    expect(a.breaks).toEqual([
+      {
+        session_utc: "2026-11-20T12:00:00.000Z",
+        reason: "New mask",
+        unit: "USD per piece",
+        capacity_gb: null,
+      },
+    ]);
     expect(a.history.map((close: { close_usd: number }) => close.close_usd)).toEqual([
       10, 11.5, 12,
     ]);
