@@ -1,5 +1,6 @@
 /** The address to check: the answer, and the file of the tier that it must be. */
 import { InputError } from "../lib/errors.ts";
+import { shownLocation } from "../lib/secrets.ts";
 import { slugOf } from "../market/indices.ts";
 import { FULLEST } from "../market/tier.ts";
 import { faultsDenial, holdsKey, nameFaults, namesAny, parseQuery } from "../api/query.ts";
@@ -31,7 +32,8 @@ export function readTarget(text: string): Target {
     throw wrong(text, "expected an address such as https://prices.example.com");
   }
   const query = parseQuery(url.search.slice(1));
-  if (url.username !== "" || url.password !== "" || holdsKey(query)) {
+  // After a password with a `/` or `?`, a parser takes the real host for a path or a query.
+  if (text.includes("@") || holdsKey(query)) {
     throw new InputError("The address seems to contain a key: give it with --key");
   }
   const at = url.pathname.indexOf(`${API}/`);
@@ -64,4 +66,4 @@ export function readTarget(text: string): Target {
 }
 
 const wrong = (text: string, expected: string): InputError =>
-  new InputError(`URL ${JSON.stringify(text)}: ${expected}`);
+  new InputError(`URL ${JSON.stringify(shownLocation(text))}: ${expected}`);

@@ -4,7 +4,8 @@ import type { AccountView } from "../state/views.ts";
 import { createOption } from "../lib/config.ts";
 import { InputError } from "../lib/errors.ts";
 import { printFacts, printJson, printLine, printTable } from "../lib/terminal.ts";
-import { counted, redactedUrl } from "../lib/text.ts";
+import { shownLocation } from "../lib/secrets.ts";
+import { counted } from "../lib/text.ts";
 import { KEY_TIER_NAMES, type KeyTierName } from "../market/tier.ts";
 import { accountsLogCommand, inWords } from "./accounts-log-command.ts";
 import { examples } from "./every-command.ts";
@@ -150,7 +151,7 @@ async function list(options: StateOptions & { readonly csv?: true }): Promise<vo
     }));
     return printCsv(CSV_COLUMNS, rows);
   }
-  if (accounts.length === 0) return printLine(`No accounts in ${redactedUrl(options.state)}.`);
+  if (accounts.length === 0) return printLine(`No accounts in ${shownLocation(options.state)}.`);
   printAccounts(accounts);
 }
 

@@ -1,7 +1,7 @@
 /** `accounts log`: shows the changes of accounts, their keys and links. */
 import { Argument, Command } from "commander";
 import { printJson, printLine, printTable } from "../lib/terminal.ts";
-import { redactedUrl } from "../lib/text.ts";
+import { shownLocation } from "../lib/secrets.ts";
 import type { AccountLogEntry, Details } from "../state/account-log.ts";
 import { csvOption, onRegistry, printCsv, withStateHelp } from "./state-options.ts";
 import type { StateOptions } from "./state-options.ts";
@@ -35,7 +35,7 @@ async function show(
   if (options.csv) return printCsv(CSV_COLUMNS, rows);
   if (rows.length === 0) {
     const whose = name === undefined ? "" : ` of ${name}`;
-    return printLine(`No changes${whose} in the log of ${redactedUrl(options.state)}.`);
+    return printLine(`No changes${whose} in the log of ${shownLocation(options.state)}.`);
   }
   printTable(
     ["at", "account", "action", "key", "before", "after", "by"],

@@ -3,7 +3,7 @@ import { Command } from "commander";
 import type { StateSize } from "../state/copy-state.ts";
 import { clockFromEnvironment } from "../lib/config.ts";
 import { printJson, printLine } from "../lib/terminal.ts";
-import { redactedUrl } from "../lib/text.ts";
+import { shownLocation } from "../lib/secrets.ts";
 import { examples, jsonOption, type JsonOption } from "./every-command.ts";
 import { withStateHelp, type StateOptions } from "./state-options.ts";
 
@@ -87,7 +87,7 @@ export function stateCommand(): Command {
 async function init({ state, json }: StateOptions): Promise<void> {
   const { createState } = await import("../state/open.ts");
   const created = await createState(state);
-  const place = redactedUrl(state);
+  const place = shownLocation(state);
   if (json) return printJson({ state: place, created });
   printLine(
     created ? `Created an empty state at ${place}.` : `There is a state at ${place} already.`,
@@ -100,7 +100,7 @@ async function copy(from: string, to: string, options: JsonOption): Promise<void
   await print("Copied", done, from, to, options);
   if (options.json) return;
   printLine(
-    `Start the proxies with --state ${redactedUrl(to)}. Calls that they count in ${redactedUrl(from)} from now on are not in the copy.`,
+    `Start the proxies with --state ${shownLocation(to)}. Calls that they count in ${shownLocation(from)} from now on are not in the copy.`,
   );
 }
 
@@ -131,8 +131,8 @@ async function print(
   { json }: JsonOption,
 ): Promise<void> {
   const { inWords } = await import("../state/copy-state.ts");
-  const from = redactedUrl(fromLocation);
-  const to = redactedUrl(toLocation);
+  const from = shownLocation(fromLocation);
+  const to = shownLocation(toLocation);
   if (json) {
     printJson({ from, to, ...copied });
   } else {

@@ -12,10 +12,10 @@ export interface StoreOptions {
   readonly s3PathStyle?: boolean;
 }
 
-const address = textThat(
-  (text) => /^https?:\/\//i.test(text) && URL.canParse(text),
-  "expected an http(s) URL",
-);
+const address = textThat((text) => {
+  const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null;
+  return url !== null && url.href === url.origin + url.pathname && !url.pathname.includes("@");
+}, "expected an http(s) URL without user, password and query");
 
 export const storeOptions = (): Option[] => [
   createOption("--store <location>", "folder or s3://bucket/prefix of the snapshots").default(

@@ -2,7 +2,7 @@
 import { Command } from "commander";
 import { createOption } from "../lib/config.ts";
 import { printJson, printLine, printRecords, type Fields } from "../lib/terminal.ts";
-import { redactedUrl } from "../lib/text.ts";
+import { shownLocation } from "../lib/secrets.ts";
 import { csvOption, onRegistry, printCsv, withStateHelp } from "./state-options.ts";
 import type { StateOptions } from "./state-options.ts";
 
@@ -52,7 +52,9 @@ async function usage(account: string | undefined, options: UsageOptions): Promis
   if (json) return printJson(account !== undefined && isPlain ? views[0] : views);
   if (views.length === 0) {
     const whose = account === undefined ? "" : ` of ${account}`;
-    return printLine(`No ${per === "key" ? "keys" : "accounts"}${whose} in ${redactedUrl(state)}.`);
+    return printLine(
+      `No ${per === "key" ? "keys" : "accounts"}${whose} in ${shownLocation(state)}.`,
+    );
   }
   const unlimited = { limit: "none", remaining: "unlimited" };
   printRecords(views.map((view) => (view["limit"] === null ? { ...view, ...unlimited } : view)));

@@ -4,7 +4,8 @@
  */
 import { DAY_MS, HOUR_MS, instantText, type Clock, type ServerTime } from "../lib/clock.ts";
 import { ChipboardError, DamageError, EXIT, UnfitError, UnreachableError } from "../lib/errors.ts";
-import { counted, redactedUrl } from "../lib/text.ts";
+import { shownLocation } from "../lib/secrets.ts";
+import { counted } from "../lib/text.ts";
 import {
   createHttpServer,
   CONNECTION_LIMITS,
@@ -192,7 +193,7 @@ function checkState(
   location: string,
   state: Awaited<ReturnType<typeof surveyState>> | ChipboardError,
 ): Finding[] {
-  const place = redactedUrl(location);
+  const place = shownLocation(location);
   if (state instanceof ChipboardError) {
     return [
       faultOf("state", state, "bring it back, restore a backup, or name another one"),

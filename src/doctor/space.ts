@@ -3,11 +3,12 @@ import { existsSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { reasonOf, UnreachableError } from "../lib/errors.ts";
+import { isAddress } from "../lib/secrets.ts";
 import { ALERT_LIMITS, beyondLimit, faultOf, ok, type Finding } from "./checks.ts";
 
 /** `store` and `state` are locations as in the options; only folders have a disk here. */
 export async function checkSpace(store: string, state: string): Promise<Finding> {
-  const folders = [store, state].filter((place) => !/^[a-z][a-z0-9+.-]+:\/\//i.test(place));
+  const folders = [store, state].filter((place) => !isAddress(place));
   if (folders.length === 0)
     return ok("space", "neither store nor state is on a disk of this machine");
   const remedy = "enlarge the disk, or remove old snapshots (chipboard snapshots prune --dry-run)";

@@ -5,7 +5,7 @@ import { parseServerTime, type ServerTime } from "../lib/clock.ts";
 import { outboundProxies } from "../lib/config.ts";
 import { errorCode, InputError } from "../lib/errors.ts";
 import type { Proxies } from "../lib/proxies.ts";
-import { withoutSecrets } from "../lib/secrets.ts";
+import { isAddress, shownLocation } from "../lib/secrets.ts";
 
 /** The formats of input. `ndjson`: an object per line. */
 export type Format = "csv" | "json" | "ndjson";
@@ -54,9 +54,9 @@ export function sourceOf(
   if (/^https?:\/\//i.test(location) && URL.canParse(location)) {
     return addressSource(location, headers);
   }
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(location)) {
-    const openLocation = location.replace(/^([^:]+:\/\/).*@/s, "$1***@").replace(/[?#].*$/s, "");
-    throw new InputError(`${openLocation}: expected a file, - or an http(s) address`);
+  if (isAddress(location)) {
+    const shown = shownLocation(location).replace(/[?#].*$/s, "");
+    throw new InputError(`${shown}: expected a file, - or an http(s) address`);
   }
   return {
     name: location,
@@ -76,7 +76,7 @@ function addressSource(
     user === ":" ? {} : { authorization: `Basic ${Buffer.from(user).toString("base64")}` };
   const headers = { ...feedHeaders, ...own };
   [url.username, url.password, url.hash] = ["", "", ""];
-  const name = withoutSecrets(`${url.origin}${url.pathname}`);
+  const name = shownLocation(`${url.origin}${url.pathname}`);
   const proxies = outboundProxies();
   let serverTime: ServerTime | null = null;
   return {

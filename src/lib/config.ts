@@ -5,7 +5,7 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 import { InputError } from "./errors.ts";
 import { proxiesIn, type Proxies } from "./proxies.ts";
-import { withoutSecrets } from "./secrets.ts";
+import { shownLocation, withoutSecrets } from "./secrets.ts";
 import { createClock, type Clock } from "./clock.ts";
 import { distance } from "./text.ts";
 
@@ -105,13 +105,16 @@ export function createOption(flags: string, description: string, parse?: Parse):
     } catch (error) {
       if (!(error instanceof InvalidArgumentError)) throw error;
       const name = text === value ? variable : option.long;
-      const message = `${name} ${JSON.stringify(withoutSecrets(text))}: ${error.message}`;
+      const message = `${name} ${JSON.stringify(shownValue(text))}: ${error.message}`;
       if (text !== value) throw new InputError(message);
       variableErrors.set(option, new InputError(message));
       return text;
     }
   });
 }
+
+/** The text of an option, for messages. */
+const shownValue = (text: string): string => withoutSecrets(shownLocation(text));
 
 /**
  * Whether a variable gives its option. An empty one does not. One of a flag says yes or no; any other text is an
@@ -212,7 +215,7 @@ export const configurationOf = (command: Command): ConfiguredValue[] =>
       value:
         text === undefined
           ? null
-          : withoutSecrets(typeof text === "string" ? text : JSON.stringify(text)),
+          : shownValue(typeof text === "string" ? text : JSON.stringify(text)),
       source:
         source === "cli"
           ? "option"

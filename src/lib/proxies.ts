@@ -1,7 +1,7 @@
 /** The proxies of outgoing requests: the variables as curl reads them, in the form that Node's agents take. */
 import { isIP } from "node:net";
 import { InputError } from "./errors.ts";
-import { withoutSecrets } from "./secrets.ts";
+import { shownLocation } from "./secrets.ts";
 
 /** `http_proxy`, `https_proxy` and `no_proxy`, for `proxyEnv` of an agent. */
 export type Proxies = Readonly<Record<string, string>>;
@@ -29,8 +29,11 @@ function proxyIn(env: Readonly<Record<string, string | undefined>>, lower: strin
   const [variable, text] = env[lower] ? [lower, env[lower]] : [upper, env[upper] ?? ""];
   if (text === "") return null;
   const address = text.includes("://") ? text : `http://${text}`;
-  if (/^https?:$/.test(URL.parse(address)?.protocol ?? "")) return address;
-  const quotedAddress = JSON.stringify(withoutSecrets(address));
+  const { protocol = "", pathname, search, hash } = URL.parse(address) ?? {};
+  // After a password with a `/`, `?` or `#`, a parser takes the real host for a path.
+  const isHostOnly = pathname === "/" && search === "" && hash === "";
+  if (/^https?:$/.test(protocol) && isHostOnly) return address;
+  const quotedAddress = JSON.stringify(shownLocation(address));
   throw new InputError(
     `${variable} ${quotedAddress}: expected a proxy such as http://proxy.example:3128`,
   );

@@ -18,6 +18,32 @@ const SECRET_END =
 /** The part of a parameter's name that is told. */
 const NAME_CHARACTERS = 100;
 
+/** A location that is meant as an address, also one that is mistyped: no folder has such a name. */
+export const isAddress = (location: string): boolean =>
+  /:\/\/|^\W*(?:rediss?|s3|https?):/i.test(location);
+
+/** Host, port and path; of a Redis the path is a number. */
+const PLACE = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?/i;
+const REST_OF_REDIS = /^(?:\/\d{0,5})?(?:\?family=\d)?$/;
+const REST_OF_BUCKET = /^(?:\/[\w./-]*)?$/;
+
+/**
+ * The location for messages. A password may hold signs that end the host for a parser, so everything up to the last
+ * `@` is hidden. After it, the address of a Redis or of a bucket is shown only if it has its proper form. Folders stay
+ * as they are.
+ */
+export function shownLocation(location: string): string {
+  const [, scheme = "", rest = ""] = /^([^:]*:[/\\]*)(.*)$/s.exec(location) ?? [];
+  if (!isAddress(location)) return location;
+  const at = rest.lastIndexOf("@");
+  const place = rest.slice(at + 1);
+  const hidden = at < 0 ? "" : "***@";
+  if (!/^\W*(?:rediss?|s3):/i.test(scheme)) return withoutSecrets(scheme + hidden + place);
+  const end = /^\W*s3:/i.test(scheme) ? REST_OF_BUCKET : REST_OF_REDIS;
+  const isProper = PLACE.test(place) && end.test(place.replace(PLACE, ""));
+  return scheme + hidden + (isProper ? place : "***");
+}
+
 /** What the text holds that must not be published, in words; null: nothing is found. */
 export function secretIn(text: string): string | null {
   let found: string | null = null;

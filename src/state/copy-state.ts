@@ -9,7 +9,8 @@ import { dirname, join } from "node:path";
 import { HOUR_MS } from "../lib/clock.ts";
 import { DirectorySync } from "../lib/directory-sync.ts";
 import { ConflictError, DamageError, errorCode, InputError, reasonOf } from "../lib/errors.ts";
-import { counted, redactedUrl } from "../lib/text.ts";
+import { isAddress, shownLocation } from "../lib/secrets.ts";
+import { counted } from "../lib/text.ts";
 import type { CountName, StateContent } from "./driver.ts";
 import type { SeenEntry } from "../snapshot/log/seen.ts";
 import { SEEN_ITEM } from "./facts.ts";
@@ -35,7 +36,7 @@ export async function copyState(from: string, to: string, nowMs: number): Promis
     const isEmpty = Object.values(sizeOf(held)).every((size) => size === 0);
     if (isEmpty && (await target.write(version, items, counts))) return;
     throw new ConflictError(
-      `State ${redactedUrl(to)} holds ${inWords(sizeOf(await target.readAll()))}, and a copy needs an empty one: nothing was changed. ` +
+      `State ${shownLocation(to)} holds ${inWords(sizeOf(await target.readAll()))}, and a copy needs an empty one: nothing was changed. ` +
         "If an earlier copy filled it, it is whole and you can use it; otherwise name another target",
     );
   });
@@ -55,6 +56,10 @@ const STALE_MS = HOUR_MS;
  * the path exists, InputError if it cannot be written, and what `copyState` throws.
  */
 export async function backUpState(from: string, path: string, nowMs: number): Promise<StateSize> {
+  if (isAddress(path)) {
+    const shown = JSON.stringify(shownLocation(path));
+    throw new InputError(`Backup ${shown}: expected the path of a file`);
+  }
   const exists = new ConflictError(
     `${path} exists, and backups are never overwritten: name another file`,
   );
@@ -139,6 +144,6 @@ async function requireCopied(wanted: StateContent, to: string): Promise<void> {
     seenNumber(wanted) <= seenNumber(found);
   if (isWhole) return;
   throw new DamageError(
-    `State ${redactedUrl(to)} reads back differently from its source. Do not use it; copy again into another one`,
+    `State ${shownLocation(to)} reads back differently from its source. Do not use it; copy again into another one`,
   );
 }

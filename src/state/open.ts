@@ -1,7 +1,7 @@
 /** Opens the state that `--state` names, for commands or for a serving proxy. */
 import type { Clock } from "../lib/clock.ts";
 import { InputError, UnreachableError } from "../lib/errors.ts";
-import { redactedUrl } from "../lib/text.ts";
+import { isAddress, shownLocation } from "../lib/secrets.ts";
 import type { StateDriver, StatePurpose } from "./driver.ts";
 import { countAccounts } from "./accounts.ts";
 import type { SeenEntry } from "../snapshot/log/seen.ts";
@@ -99,7 +99,7 @@ export async function openGatekeeper(
 
 const evicting = (location: string, policy: string): UnreachableError =>
   new UnreachableError(
-    `State ${redactedUrl(location)} (--state) cannot be used: its Redis has the maxmemory-policy ${JSON.stringify(policy)}, ` +
+    `State ${shownLocation(location)} (--state) cannot be used: its Redis has the maxmemory-policy ${JSON.stringify(policy)}, ` +
       "and drops accounts, keys or counts when its memory is full. Set maxmemory-policy to noeviction",
   );
 
@@ -109,9 +109,9 @@ export async function openDriver(location: string, purpose: StatePurpose): Promi
     const { openRedis } = await import("./redis/redis-state.ts");
     return openRedis(location, purpose);
   }
-  if (location === "" || /^[a-z][a-z0-9+.-]+:\/\//i.test(location)) {
+  if (location === "" || isAddress(location)) {
     throw new InputError(
-      `--state ${JSON.stringify(redactedUrl(location))}: expected a folder or redis://host:port/db`,
+      `--state ${JSON.stringify(shownLocation(location))}: expected a folder or redis://host:port/db`,
     );
   }
   const { openSqlite } = await import("./sqlite/sqlite-state.ts");

@@ -1,5 +1,6 @@
 /** Opens the store that `--store` names. */
 import { InputError } from "../lib/errors.ts";
+import { isAddress, shownLocation } from "../lib/secrets.ts";
 import type { ObjectStore } from "./object-store.ts";
 
 /** How to reach an S3 server. The AWS SDK finds missing values in the environment or in profiles. */
@@ -25,9 +26,9 @@ export async function openStore(
     const { openS3Store } = await import("./s3-store.ts");
     return openS3Store(location, s3, option);
   }
-  if (location === "" || /^[a-z][a-z0-9+.-]+:\/\//i.test(location)) {
+  if (location === "" || isAddress(location)) {
     throw new InputError(
-      `${option} ${JSON.stringify(location)}: expected a folder or s3://bucket/prefix`,
+      `${option} ${JSON.stringify(shownLocation(location))}: expected a folder or s3://bucket/prefix`,
     );
   }
   const { FolderStore } = await import("./folder-store.ts");

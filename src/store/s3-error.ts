@@ -1,5 +1,6 @@
 /** The errors of an S3 store, in words for operators. */
 import { ChipboardError, errorCode, UnfitError, UnreachableError } from "../lib/errors.ts";
+import { shownLocation } from "../lib/secrets.ts";
 
 /** The operation that failed, as in the message. */
 export type S3Verb = "read" | "write" | "list" | "remove";
@@ -66,7 +67,8 @@ function cause(place: S3Place, error: unknown): string {
   const { name, code, message, status } = parts(error);
   const answer = ANSWERS[name];
   if (answer !== undefined) return answer.replace("{option}", place.option);
-  const where = place.endpoint === undefined ? "the server" : JSON.stringify(place.endpoint);
+  const where =
+    place.endpoint === undefined ? "the server" : JSON.stringify(shownLocation(place.endpoint));
   const setting = place.endpoint === undefined ? "--s3-region" : "--s3-endpoint";
   if (name === "CredentialsProviderError" || name === "CredentialsError") {
     return "no credentials were found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";

@@ -21,6 +21,7 @@ import pLimit from "p-limit";
 import { parseServerTime, type ServerTime } from "../lib/clock.ts";
 import { outboundProxies } from "../lib/config.ts";
 import { InputError, UnreachableError } from "../lib/errors.ts";
+import { shownLocation } from "../lib/secrets.ts";
 import { byteStream } from "./byte-stream.ts";
 import { isKey, requireKey } from "./object-keys.ts";
 import { mediaTypeOf } from "./media-types.ts";
@@ -60,7 +61,7 @@ export async function openS3Store(
     /^s3:\/\/([A-Za-z0-9][A-Za-z0-9._-]{1,254})(?:\/(.*?))?\/*$/.exec(location) ?? [];
   if (bucket === "" || (prefix !== "" && !isKey(prefix))) {
     throw new InputError(
-      `${option} ${JSON.stringify(location)}: expected s3://bucket/prefix, the prefix made of A-Z a-z 0-9 . _ - and /`,
+      `${option} ${JSON.stringify(shownLocation(location))}: expected s3://bucket/prefix, the prefix made of A-Z a-z 0-9 . _ - and /`,
     );
   }
   const place = {

@@ -1,6 +1,6 @@
 /** Secrets in texts that are published, or shown in messages. */
 import { expect, test } from "vitest";
-import { secretIn, withoutSecrets } from "../../src/lib/secrets.ts";
+import { secretIn, shownLocation, withoutSecrets } from "../../src/lib/secrets.ts";
 
 const USER = "a user or a password";
 const LINK = `lnk_${"0aZ".repeat(14)}b`;
@@ -74,4 +74,21 @@ test("a long text takes time in proportion to its length", () => {
     const text = `https://e.example?${piece.repeat(1_000_000 / piece.length)}`;
     expect(withoutSecrets(text).length).toBeLessThanOrEqual(text.length);
   }
+});
+
+test.each([
+  ["redis://127.0.0.1:6379/0", "redis://127.0.0.1:6379/0"],
+  ["rediss://u:p@redis.internal:6380", "rediss://***@redis.internal:6380"],
+  ["redis://[::1]:6379/0?family=6", "redis://[::1]:6379/0?family=6"],
+  ["redis://:a/b#c?d@e%f@host:1/0", "redis://***@host:1/0"],
+  ["redis://default:password", "redis://***"],
+  ["redis://host/password", "redis://***"],
+  ['"redis://:p@host"', '"redis://***@***'],
+  ["s3://bucket/some/prefix", "s3://bucket/some/prefix"],
+  ["s3://KEY:se/cret@bucket/prefix", "s3://***@bucket/prefix"],
+  ["https://u:p/q@feed.example/a.csv?key=1", "https://***@feed.example/a.csv?key=***"],
+  ["./a@b/state", "./a@b/state"],
+  ["/srv/prices:new/@home", "/srv/prices:new/@home"],
+])("the location %s is shown as %s", (location, shown) => {
+  expect(shownLocation(location)).toBe(shown);
 });

@@ -17,7 +17,7 @@ import type { Redis } from "ioredis";
 import { createStorage, type Storage } from "unstorage";
 import redisDriver from "unstorage/drivers/redis";
 import { ChipboardError, InputError, reasonOf, UnreachableError } from "../../lib/errors.ts";
-import { redactedUrl } from "../../lib/text.ts";
+import { shownLocation } from "../../lib/secrets.ts";
 import { NoStateError, type CountName, type StatePurpose } from "../driver.ts";
 
 const PREFIX = "chipboard";
@@ -61,7 +61,7 @@ export interface RedisConnection {
  * another, state.
  */
 export async function connectRedis(url: string, purpose: StatePurpose): Promise<RedisConnection> {
-  const location = redactedUrl(url);
+  const location = shownLocation(url);
   requireRedisUrl(url, location);
   const driver = redisDriver({
     url,
@@ -107,12 +107,24 @@ function firstReason(cause: unknown): string {
   return reasonOf(isOfSeveral ? cause.errors[0] : cause).split("\n")[0] as string;
 }
 
+/** After a password with a `/`, `?` or `#`, a parser takes the real host for a path. */
 function requireRedisUrl(url: string, location: string): void {
-  const { hostname = "", pathname = "" } = URL.parse(url) ?? {};
-  if (hostname !== "" && /^\/?$|^\/\d{1,5}$/.test(pathname)) return;
+  const parsed = URL.parse(url);
+  const rest = parsed === null ? "" : parsed.pathname + parsed.search + parsed.hash;
+  const isPlace = /^(?:\/\d{0,5})?(?:\?family=\d)?$/.test(rest);
+  if (parsed !== null && parsed.hostname !== "" && isPlace && isDecodable(url)) return;
   throw new InputError(
-    `--state ${JSON.stringify(location)}: expected redis://[:password@]host:port/db`,
+    `--state ${JSON.stringify(location)}: expected redis://[:password@]host:port/db; ` +
+      "in user and password write / as %2F, ? as %3F, # as %23, @ as %40 and % as %25",
   );
+}
+
+function isDecodable(url: string): boolean {
+  try {
+    return decodeURIComponent(url) !== "";
+  } catch {
+    return false;
+  }
 }
 
 /** Returns whether this call marked the prefix. */
