@@ -11,7 +11,7 @@ import type { Logger } from "../proxy/ops/request-log.ts";
 import type { PlanTerms } from "../proxy/answers/plan-terms.ts";
 import type { Certificate } from "../proxy/http/server.ts";
 import type { RunningProxy } from "../proxy/listen.ts";
-import type { OnEviction, OnTrouble } from "../state/gatekeeper.ts";
+import type { Listeners } from "../state/gatekeeper.ts";
 import { examples, withOptions } from "./every-command.ts";
 import { readable } from "./option-files.ts";
 import { serveOptions, type ServeOptions } from "./serve-options.ts";
@@ -71,16 +71,7 @@ export async function serve(
     const form = process.stderr.isTTY ? textLine : jsonLine;
     const log = createLogger({ level, requests, form }, clock);
     renewOnHangUp(options, started.promise, log);
-    const onTrouble: OnTrouble = (trouble) => {
-      if (trouble === null) log.info({}, "the state answers again");
-      else
-        log.error({ trouble }, "the state does not answer; calls of known keys are counted here");
-    };
-    const onEviction: OnEviction = (policy) => {
-      if (policy === null) log.info({}, "Redis keeps everything again");
-      else log.error({ policy }, "Redis may drop accounts, keys and counts");
-    };
-    const gatekeeper = await openGatekeeper(options.state, clock, onTrouble, onEviction);
+    const gatekeeper = await openGatekeeper(options.state, clock, listenersOf(log));
     try {
       const keys = verifyKeys?.map(({ fingerprint }) => fingerprint);
       if (keys !== undefined) log.info({ keys }, "only signed entries are served");
@@ -122,6 +113,22 @@ export async function serve(
     setTimeout(() => process.exit(), END_MS).unref();
   }
 }
+
+/** Writes into the log how the state fares. */
+const listenersOf = (log: Logger): Listeners => ({
+  onTrouble: (trouble) => {
+    if (trouble === null) log.info({}, "the state answers again");
+    else log.error({ trouble }, "the state does not answer; calls of known keys are counted here");
+  },
+  onRefusal: (trouble) => {
+    if (trouble === null) log.info({}, "the state takes writes again");
+    else log.error({ trouble }, "the state takes no writes; calls are counted here until it does");
+  },
+  onEviction: (policy) => {
+    if (policy === null) log.info({}, "Redis keeps everything again");
+    else log.error({ policy }, "Redis may drop accounts, keys and counts");
+  },
+});
 
 /** Tells systemd that the unit is ready, if it waits for that. Node has no datagrams of Unix sockets. */
 function tellReady(log: Logger): void {

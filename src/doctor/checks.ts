@@ -50,6 +50,12 @@ export const CHECKS = {
     runbook: `${OPERATE}/s3-redis.md#many-machines-s3-and-redis`,
     refusedAtStart: true,
   },
+  writes: {
+    gauge: "chipboard_state_readonly",
+    alert: "ChipboardStateReadonly",
+    runbook: `${OPERATE}/s3-redis.md#redis`,
+    refusedAtStart: false,
+  },
   policy: {
     gauge: "chipboard_state_evicts",
     alert: "ChipboardStateEvicts",

@@ -197,13 +197,21 @@ function checkState(
   if (state instanceof ChipboardError) {
     return [
       faultOf("state", state, "bring it back, restore a backup, or name another one"),
+      unknown("writes", "the state does not answer"),
       unknown("policy", "the state does not answer"),
     ];
   }
-  const { accounts, eviction } = state;
+  const { accounts, refusal, eviction } = state;
   const answers = `${place} answers and has its mark; ${counted(accounts, "account")}`;
   return [
     accounts === 0 ? note("state", answers, "chipboard accounts add") : ok("state", answers),
+    refusal === null
+      ? ok("writes", "the state takes writes")
+      : faultOf(
+          "writes",
+          new UnreachableError(`${place} takes no writes: ${refusal}`),
+          "make room in its memory or on its disk, bring its replicas back, or give its user the rights",
+        ),
     eviction === null
       ? ok("policy", "drops nothing when its memory is full")
       : faultOf("policy", eviction, "redis-cli config set maxmemory-policy noeviction"),

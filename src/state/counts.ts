@@ -3,8 +3,8 @@
  * event loop are one batch, or several if they are many. While the state decides on a batch, the next one
  * gathers. A caller waits until its call is in the state.
  *
- * While the state does not answer, this process grants calls from the counts that it knows, and adds
- * them when the state is back. Only a call that is given back decreases a count within its month: every
+ * While the state does not answer, or takes no writes, this process grants calls from the counts that it knows, and adds
+ * them when the state takes writes again. Only a call that is given back decreases a count within its month: every
  * batch contains the counts that this process knows, and the state takes the larger number.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -60,7 +60,10 @@ interface Batch {
 
 type CountingDriver = Pick<StateDriver, "count" | "used">;
 
-/** `take` and `used` never reject: if the state fails, they answer from memory. */
+/**
+ * `take` and `used` never reject: if the state fails, they answer from memory. While it only refuses writes, both
+ * still read it.
+ */
 export class Counts {
   readonly #driver: CountingDriver;
   readonly #state: Reachability;
@@ -103,6 +106,7 @@ export class Counts {
     if (item === undefined) {
       item = itemOf(this.#countsOf(subject, atMs, keyId), limit);
       if (this.#state.trouble !== null) return this.#takeHere(item.counts, limit);
+      if (this.#state.refusal !== null) return this.#takeByReading(item, subject, atMs);
       const used = usedOf(item.counts[0]);
       if (limit !== null && used >= limit) return { granted: false, used };
       this.#waiting.set(id, item);
@@ -124,7 +128,7 @@ export class Counts {
    */
   giveBack(subject: Subject, atMs: number, keyId: string | null = null): void {
     for (const count of this.#countsOf(subject, atMs, keyId)) this.#add(count, -1);
-    if (this.#state.trouble === null) void this.flush();
+    this.#flushIfTaken();
   }
 
   /** Notes that the key was used on the day UTC of `atMs`: with the next batch, once a day. */
@@ -140,7 +144,7 @@ export class Counts {
     if (count.known >= day) return;
     count.known = day;
     this.#unwritten.set(count.id, count);
-    if (this.#state.trouble === null) void this.flush();
+    this.#flushIfTaken();
   }
 
   /** Calls counted so far in the month of `atMs`. */
@@ -152,7 +156,7 @@ export class Counts {
       if (stored < count.known) this.#unwritten.set(count.id, count);
       // It may have been read before the running batch was counted.
       count.known = Math.max(count.known, stored - count.returning);
-      if (this.hasUnwritten) void this.flush();
+      if (this.hasUnwritten) this.#flushIfTaken();
     } catch (error) {
       this.#state.failed(error);
     }
@@ -201,7 +205,7 @@ export class Counts {
         if (this.hasUnwritten) await this.#sendBatch();
       } while (this.hasUnwritten);
     } catch (error) {
-      this.#state.failed(error);
+      this.#state.failedToWrite(error);
     } finally {
       // In the same step as the last check of `hasUnwritten`: a call that comes later starts a new run.
       this.#sending = null;
@@ -271,6 +275,21 @@ export class Counts {
     if (item.isAnswered) return;
     item.isAnswered = true;
     for (const answer of item.takers) answer(this.#takeHere(item.counts, item.limit));
+  }
+
+  /** While the state takes no writes, the limit is for the calls that it holds and those that are kept here. */
+  async #takeByReading(
+    { counts, limit }: Item,
+    subject: Subject,
+    atMs: number,
+  ): Promise<TakeResult> {
+    if (limit !== null) await this.used(subject, atMs);
+    return this.#takeHere(counts, limit);
+  }
+
+  /** While the state takes no writes, its looks find out when it takes them again. */
+  #flushIfTaken(): void {
+    if (this.#state.trouble === null && this.#state.refusal === null) void this.flush();
   }
 
   #takeHere(counts: Item["counts"], limit: number | null): TakeResult {

@@ -64,6 +64,13 @@ export interface CountReply {
   readonly used: number;
 }
 
+export interface Look {
+  /** Whether accounts or keys may have changed since the last look. */
+  readonly isChanged: boolean;
+  /** Why the state takes no writes, although it answers reads; null: it takes them, as far as it is known. */
+  readonly refusal: string | null;
+}
+
 /**
  * An open state. If the state does not answer, methods reject with the database's own error;
  * `explain` makes a message of it.
@@ -98,8 +105,14 @@ export interface StateDriver {
    */
   count(number: number, batch: readonly CountRequest[]): Promise<CountReply[]>;
 
-  /** Whether accounts or keys may have changed since the last look. Rejects if the state is unusable. */
-  look(): Promise<boolean>;
+  /** Looks at the state. Changes nothing in it while it is whole. Rejects if the state is unusable. */
+  look(): Promise<Look>;
+
+  /**
+   * Why the state refused a write for now (full memory or disk, too few replicas, read-only), in one line; null: for
+   * another reason, with which reads also fail or come from a wrong server.
+   */
+  refusal(error: unknown): string | null;
 
   /** The policy by which the database drops keys when its memory is full; null: it drops none, or does not say. */
   evictionPolicy(): Promise<string | null>;

@@ -16,15 +16,21 @@ const secretRecord = z.object({ secret: z.string() });
 /** The name of the item that holds the entry of the log. */
 export const SEEN_ITEM = "facts:seen-entry";
 
-/** The state's secret, in hex. A state without one gets `proposed`. */
-export const addressSecret = (
+/** The state's secret, in hex. A state without one gets `proposed`, as soon as it takes writes. */
+export async function addressSecret(
   state: StateDriver,
   proposed = randomBytes(32).toString("hex"),
-): Promise<string> =>
-  change(state, async (write) => {
-    const held = await find(state.storage, secretRecord, SECRET_ITEM);
-    return (held ?? write(SECRET_ITEM, { secret: proposed })).secret;
-  });
+): Promise<string> {
+  try {
+    return await change(state, async (write) => {
+      const held = await find(state.storage, secretRecord, SECRET_ITEM);
+      return (held ?? write(SECRET_ITEM, { secret: proposed })).secret;
+    });
+  } catch (error) {
+    if (state.refusal(error) === null) throw error;
+    return proposed;
+  }
+}
 
 /**
  * The subject of a normalised address at `atMs`: the first 128 bits of an HMAC-SHA-256 (RFC 2104). No

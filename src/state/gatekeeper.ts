@@ -22,12 +22,24 @@ const CLOSE_RETRY_MS = 100;
 /** Receives the reason why the state does not answer, once for each reason; null: it answers again. */
 export type OnTrouble = (trouble: string | null) => void;
 
+/** Receives the reason why the state takes no writes, once for each reason; null: it takes them again. */
+export type OnRefusal = (refusal: string | null) => void;
+
 /** Receives the policy by which the state's Redis may drop keys from now on; null: it drops none any more. */
 export type OnEviction = (policy: string | null) => void;
 
-interface Listeners {
-  readonly onTrouble: OnTrouble;
-  readonly onEviction: OnEviction;
+/** What a proxy tells of its state. */
+export interface Listeners {
+  readonly onTrouble?: OnTrouble;
+  readonly onRefusal?: OnRefusal;
+  readonly onEviction?: OnEviction;
+}
+
+/** What was found of the state when it was opened. */
+interface Found {
+  readonly addressSecret: string;
+  readonly accounts: number;
+  readonly refusal: string | null;
 }
 
 /** A state that is open to serve (see openGatekeeper). */
@@ -36,6 +48,8 @@ export class Gatekeeper implements LogMemory, Checked {
   readonly counts: Counts;
   /** Why the state does not answer (for the log, /readyz and metrics); null if it answers. */
   trouble: string | null = null;
+  /** Why the state takes no writes, although it answers reads (also for those); null if it takes them. */
+  refusal: string | null = null;
   /** See StateDriver; asked every minute. */
   evictionPolicy: string | null = null;
   /** How many accounts there are: counted after each change and every minute, while the state answers. */
@@ -49,17 +63,13 @@ export class Gatekeeper implements LogMemory, Checked {
   #surveyAtMs = -Infinity;
   #isCounting = false;
 
-  constructor(
-    driver: StateDriver,
-    clock: Clock,
-    found: { readonly addressSecret: string; readonly accounts: number },
-    listeners: Listeners,
-  ) {
+  constructor(driver: StateDriver, clock: Clock, found: Found, listeners: Listeners) {
     this.#driver = driver;
     this.#clock = clock;
+    this.#listeners = listeners;
     this.#addressSecret = found.addressSecret;
     this.accounts = found.accounts;
-    this.#listeners = listeners;
+    this.#tell(null, found.refusal);
     this.verdicts = new Verdicts(driver.storage, clock, this);
     this.counts = new Counts(driver, this);
     this.#timer = setInterval(() => void this.#look(), LOOK_MS).unref();
@@ -90,17 +100,28 @@ export class Gatekeeper implements LogMemory, Checked {
     do {
       // If the file was replaced, the first look closes the old one and the second opens the new one.
       await this.#look();
-      if (this.trouble === null) await this.counts.flush();
+      if (this.trouble === null && this.refusal === null) await this.counts.flush();
       else await delay(CLOSE_RETRY_MS);
     } while (this.counts.hasUnwritten && performance.now() < deadline);
     const isLost = this.counts.hasUnwritten;
     await this.#driver.close();
-    if (isLost) throw new UnreachableError(`The last calls could not be written: ${this.trouble}`);
+    if (isLost)
+      throw new UnreachableError(
+        `The last calls could not be written: ${this.trouble ?? this.refusal}`,
+      );
   }
 
   /** See Reachability. */
   failed(error: unknown): void {
-    this.#say(reasonOf(this.#driver.explain(error)));
+    this.#tell(reasonOf(this.#driver.explain(error)), null);
+    this.counts.answerHere();
+  }
+
+  /** See Reachability. */
+  failedToWrite(error: unknown): void {
+    const refusal = this.#driver.refusal(error);
+    if (refusal === null) return this.failed(error);
+    this.#tell(this.trouble, refusal);
     this.counts.answerHere();
   }
 
@@ -119,17 +140,28 @@ export class Gatekeeper implements LogMemory, Checked {
 
   async #lookOnce(): Promise<void> {
     try {
-      const isChanged = await this.#driver.look();
-      if (this.trouble !== null) await this.#recover();
+      const { isChanged, refusal } = await this.#driver.look();
+      const wasRefused = this.refusal !== null && refusal === null;
+      if (this.trouble !== null || wasRefused) await this.#recover(refusal);
       else if (isChanged) await this.#follow();
+      else if (refusal !== null) this.#tell(null, refusal);
       const nowMs = this.#clock.now();
       if (nowMs < this.#surveyAtMs) return;
       void this.#countAccounts();
       await this.#askPolicy();
-      const hasMore = await this.#driver.forget(nowMs);
+      const hasMore = refusal === null && (await this.#forget(nowMs));
       if (!hasMore) this.#surveyAtMs = nowMs + SURVEY_MS;
     } catch (error) {
       this.failed(error);
+    }
+  }
+
+  async #forget(nowMs: number): Promise<boolean> {
+    try {
+      return await this.#driver.forget(nowMs);
+    } catch (error) {
+      this.failedToWrite(error);
+      return false;
     }
   }
 
@@ -150,7 +182,7 @@ export class Gatekeeper implements LogMemory, Checked {
     const policy = await this.#driver.evictionPolicy();
     if (policy === this.evictionPolicy) return;
     this.evictionPolicy = policy;
-    this.#listeners.onEviction(policy);
+    this.#listeners.onEviction?.(policy);
   }
 
   /** Accounts and keys have changed. A copy into the state also brings its own secret. */
@@ -161,17 +193,25 @@ export class Gatekeeper implements LogMemory, Checked {
   }
 
   /** Makes up for an outage: the state that is back may be another one, or may have lost counts. */
-  async #recover(): Promise<void> {
+  async #recover(refusal: string | null): Promise<void> {
     await this.#follow();
     this.counts.rewrite(this.#clock.now());
-    await this.counts.sendOne();
-    this.#say(null);
+    if (refusal !== null) return this.#tell(null, refusal);
+    try {
+      await this.counts.sendOne();
+    } catch (error) {
+      return this.failedToWrite(error);
+    }
+    this.#tell(null, null);
     await this.counts.flush();
   }
 
-  #say(trouble: string | null): void {
-    if (trouble === this.trouble) return;
-    this.trouble = trouble;
-    this.#listeners.onTrouble(trouble);
+  #tell(trouble: string | null, refusal: string | null): void {
+    const isTrouble = trouble !== this.trouble;
+    const isRefusal = refusal !== this.refusal;
+    [this.trouble, this.refusal] = [trouble, refusal];
+    if (isTrouble) this.#listeners.onTrouble?.(trouble);
+    // Of a state that does not answer, nobody knows whether it would take writes.
+    if (isRefusal && trouble === null) this.#listeners.onRefusal?.(refusal);
   }
 }

@@ -6,7 +6,7 @@ import type { StateDriver, StatePurpose } from "./driver.ts";
 import { countAccounts } from "./accounts.ts";
 import type { SeenEntry } from "../snapshot/log/seen.ts";
 import { addressSecret, seenIn } from "./facts.ts";
-import { Gatekeeper, type OnEviction, type OnTrouble } from "./gatekeeper.ts";
+import { Gatekeeper, type Listeners } from "./gatekeeper.ts";
 import { Registry } from "./registry.ts";
 
 /**
@@ -52,15 +52,17 @@ export async function withDriver<T>(
 interface StateSurvey {
   /** How many accounts there are. */
   readonly accounts: number;
+  /** See Look. */
+  readonly refusal: string | null;
   /** The error for a database that may drop keys; `serve` does not start with it. Null: it drops none. */
   readonly eviction: UnreachableError | null;
 }
 
 async function survey(location: string, driver: StateDriver): Promise<StateSurvey> {
   const accounts = await countAccounts(driver.storage);
-  await driver.look();
+  const { refusal } = await driver.look();
   const policy = await driver.evictionPolicy();
-  return { accounts, eviction: policy === null ? null : evicting(location, policy) };
+  return { accounts, refusal, eviction: policy === null ? null : evicting(location, policy) };
 }
 
 /**
@@ -82,15 +84,14 @@ export const surveyState = (
 export async function openGatekeeper(
   location: string,
   clock: Clock,
-  onTrouble: OnTrouble = () => undefined,
-  onEviction: OnEviction = () => undefined,
+  listeners: Listeners = {},
 ): Promise<Gatekeeper> {
   const driver = await openDriver(location, "serve");
   try {
-    const { accounts, eviction } = await survey(location, driver);
+    const { accounts, refusal, eviction } = await survey(location, driver);
     if (eviction !== null) throw eviction;
-    const found = { addressSecret: await addressSecret(driver), accounts };
-    return new Gatekeeper(driver, clock, found, { onTrouble, onEviction });
+    const found = { addressSecret: await addressSecret(driver), accounts, refusal };
+    return new Gatekeeper(driver, clock, found, listeners);
   } catch (error) {
     await driver.close();
     throw driver.explain(error);

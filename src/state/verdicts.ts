@@ -51,8 +51,12 @@ interface Remembered {
 export interface Reachability {
   /** Why the state does not answer; null if it answers. */
   readonly trouble: string | null;
-  /** Reports that the state failed with `error`. */
+  /** Why the state takes no writes, although it answers reads; null if it takes them. */
+  readonly refusal: string | null;
+  /** Reports that reading from the state failed with `error`. */
   failed(error: unknown): void;
+  /** Reports that writing to the state failed with `error`. */
+  failedToWrite(error: unknown): void;
 }
 
 /** The same, and can look at the state now. */

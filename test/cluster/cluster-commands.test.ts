@@ -205,7 +205,7 @@ describe.skipIf(redis === null)("--state redis://…", () => {
     if (locked === null) throw new Error("The other tests' redis-server is gone");
     onTestFinished(() => locked.remove());
     const at = (auth: string): string => `redis://${auth}127.0.0.1:${locked.port}/0`;
-    const hint = "; give it as redis:\\/\\/:password@host:port$";
+    const hint = "; give both as redis:\\/\\/user:password@host:port .*$";
     await refused(at(""), 5, new RegExp(`\\(--state\\) cannot be used: NOAUTH.*${hint}`, "m"));
     await refused(
       at(":shibboleth@"),

@@ -64,7 +64,12 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
         const failed = (error: unknown): never => {
           throw error;
         };
-        const counts = new Counts(noting, { trouble: null, failed });
+        const counts = new Counts(noting, {
+          trouble: null,
+          refusal: null,
+          failed,
+          failedToWrite: failed,
+        });
         const calls = Array.from({ length: 1_001 }, (_, at) => {
           const [account, keyId] = [`account:${at}`, `cbk_${at}`] as const;
           if (at % 3 === 0) return counts.take(account, 1, START);
@@ -135,9 +140,9 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
 
     test("the gatekeeper reports once why the state does not answer, and once that it answers again", async () => {
       const said: (string | null)[] = [];
-      const gatekeeper = await openGatekeeper(use.state.location, use.clock, (trouble) =>
-        said.push(trouble),
-      );
+      const gatekeeper = await openGatekeeper(use.state.location, use.clock, {
+        onTrouble: (trouble) => said.push(trouble),
+      });
       await use.state.breakDown();
       await vi.waitFor(() => expect(gatekeeper.trouble).not.toBeNull(), SOON);
       const reason = gatekeeper.trouble;

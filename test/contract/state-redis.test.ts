@@ -1,3 +1,5 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Redis } from "ioredis";
 import {
@@ -179,7 +181,9 @@ function redisTests(baseUrl: string): void {
 
     test("emptied while a gatekeeper runs: no count starts again from 0, and commands say why", async () => {
       const said: (string | null)[] = [];
-      const gatekeeper = await openGatekeeper(direct, clock, (trouble) => said.push(trouble));
+      const gatekeeper = await openGatekeeper(direct, clock, {
+        onTrouble: (trouble) => said.push(trouble),
+      });
       open.push(gatekeeper);
       const address = gatekeeper.addressSubject("203.0.113.7", now);
       for (let call = 0; call < 3; call++) await gatekeeper.counts.take(address, 5, now);
@@ -278,7 +282,7 @@ function redisTests(baseUrl: string): void {
       const at = (auth: string): string => `redis://${auth}127.0.0.1:${server.port}/0`;
       const bare = openGatekeeper(at(""), clock);
       await expect(bare).rejects.toThrow(UnreachableError);
-      await expect(bare).rejects.toThrow(/--state.*NOAUTH.*:password@/);
+      await expect(bare).rejects.toThrow(/--state.*NOAUTH.*user:password@/);
       const wrong = openGatekeeper(at(":wrong-word@"), clock);
       await expect(wrong).rejects.toThrow(/WRONGPASS/);
       await expect(wrong).rejects.not.toThrow("wrong-word");
@@ -358,9 +362,9 @@ function redisTests(baseUrl: string): void {
       );
       const moving = { ms: now, now: () => moving.ms };
       const said: (string | null)[] = [];
-      const gatekeeper = await openGatekeeper(location, moving, undefined, (policy) =>
-        said.push(policy),
-      );
+      const gatekeeper = await openGatekeeper(location, moving, {
+        onEviction: (policy) => said.push(policy),
+      });
       onTestFinished(() => gatekeeper.close());
       await gatekeeper.check();
       expect([gatekeeper.evictionPolicy, gatekeeper.accounts]).toEqual([null, 1]);
@@ -431,11 +435,12 @@ function redisTests(baseUrl: string): void {
     test.for([
       ["READONLY", "--replicaof 127.0.0.1 PRIMARY"],
       ["CLUSTERDOWN", "--cluster-enabled yes"],
-      ["NOREPLICAS", "--min-replicas-to-write 1"],
-      ["OOM", "--maxmemory 1"],
       // In microseconds for each key, of which there are many.
       ["LOADING", "--key-load-delay 100"],
       ["the Redis is empty", "--maxclients 100"],
+      // An empty server that takes no writes is also a wrong one.
+      ["the Redis is empty", "--min-replicas-to-write 1"],
+      ["the Redis is empty", "--maxmemory 1"],
     ] as const)(
       "whose address led to a server that answers %s is found again",
       async ([answer, options], { skip }) => {
@@ -468,6 +473,105 @@ function redisTests(baseUrl: string): void {
       },
     );
 
+    test.for([
+      ["OOM", "maxmemory", "1", "0"],
+      ["NOREPLICAS", "min-replicas-to-write", "1", "0"],
+      ["MISCONF", "save", "", ""],
+      ["NOPERM", "", "", ""],
+    ] as const)(
+      "that refuses writes (%s) admits all keys, also of a proxy that starts, and gets the counts later",
+      async ([answer, setting, refusing, usual], { skip }) => {
+        const server = await RedisServer.start("--dbfilename", DUMP);
+        if (server === null) return requireServer(skip);
+        onTestFinished(() => server.remove());
+        await tell(server, "acl", "setuser", "proxy", "on", ">word", "~chipboard:*", "+@all");
+        const location = `redis://proxy:word@127.0.0.1:${server.port}/0`;
+        const made = await withRegistry(location, clock, "create", async (registry) => {
+          await registry.addAccount("acme", "starter", null);
+          return [await registry.createKey("acme", null), await registry.createKey("acme", null)];
+        });
+        const said: (string | null)[] = [];
+        const troubles: (string | null)[] = [];
+        const all = [
+          await openGatekeeper(location, clock, {
+            onRefusal: (refusal) => said.push(refusal),
+            onTrouble: (trouble) => troubles.push(trouble),
+          }),
+        ];
+        const codes = async (): Promise<string[]> => {
+          const verdicts = all.flatMap((each) =>
+            made.map(({ key }) => each.verdicts.authenticate(key)),
+          );
+          return (await Promise.all(verdicts)).map(codeOf);
+        };
+        const [running] = all as [Gatekeeper];
+        const { subject } = await running.verdicts.authenticate((made[0] as { key: string }).key);
+        const take = (limit: number | null) =>
+          Promise.all(all.map((each) => each.counts.take(subject as Subject, limit, now)));
+        for (let call = 0; call < 3; call++) await take(null);
+
+        if (answer === "MISCONF") await failToSave(server);
+        else if (answer === "NOPERM") await tell(server, "acl", "setuser", "proxy", "-@write");
+        else await tell(server, "config", "set", setting, refusing);
+        await vi.waitFor(() => expect(running.refusal).toContain(answer), SOON);
+        all.push(await openGatekeeper(location, clock));
+        expect(all.map(({ refusal, trouble }) => [refusal?.split(" ")[0], trouble])).toEqual([
+          [answer, null],
+          [answer, null],
+        ]);
+        expect(await codes()).toEqual(["ok", "ok", "ok", "ok"]);
+        // The limit is for the calls in Redis as well, which the new proxy has not counted.
+        const granted = { granted: true, used: 4 };
+        expect(await take(4)).toEqual([granted, granted]);
+        expect(await take(4)).toEqual([
+          { granted: false, used: 4 },
+          { granted: false, used: 4 },
+        ]);
+        await expect(
+          withRegistry(location, clock, "use", (registry) =>
+            registry.addAccount("other", "pro", null),
+          ),
+        ).rejects.toThrow(/\(--state\) cannot be used: (?:OOM|MISCONF|NOREPLICAS|ERR The user)/);
+
+        if (answer === "MISCONF") await tell(server, "config", "set", "save", "");
+        else if (answer === "NOPERM") await tell(server, "acl", "setuser", "proxy", "+@all");
+        else await tell(server, "config", "set", setting, usual);
+        await vi.waitFor(
+          () => expect(all.map(({ refusal }) => refusal)).toEqual([null, null]),
+          SOON,
+        );
+        for (const gatekeeper of all) await gatekeeper.close();
+        const [usage] = await withRegistry(location, clock, "use", (registry) => registry.usage());
+        expect(usage?.used).toBe(5);
+        expect([said.length, said.at(-1), troubles]).toEqual([2, null, []]);
+      },
+    );
+
+    test("in cluster mode is refused in words, also by a user who may not ask", async (context) => {
+      const server = await RedisServer.start("--cluster-enabled", "yes");
+      if (server === null) return requireServer(context.skip);
+      onTestFinished(() => server.remove());
+      await tell(server, "cluster", "addslotsrange", "0", "16383");
+      await vi.waitFor(
+        async () => expect(await tell(server, "cluster", "info")).toContain("cluster_state:ok"),
+        SOON,
+      );
+      const location = `redis://127.0.0.1:${server.port}/0`;
+      for (const purpose of ["use", "create", "serve", "fill"] as const) {
+        const refused = openRegistry(location, clock, purpose);
+        await expect(refused).rejects.toThrow(UnreachableError);
+        await expect(refused).rejects.toThrow(
+          /cluster mode is not supported; expected one primary/,
+        );
+      }
+      await tell(server, "acl", "setuser", "proxy", ..."on >word ~* +@all -info".split(" "));
+      const limited = `redis://proxy:word@127.0.0.1:${server.port}/0`;
+      const added = withRegistry(limited, clock, "create", (registry) =>
+        registry.addAccount("acme", "pro", null),
+      );
+      await expect(added).rejects.toThrow(/CROSSSLOT.*cluster mode is not supported/);
+    });
+
     test("that hangs counts as down after a second, and is used again when it answers", async (context) => {
       const server = await RedisServer.start();
       if (server === null) return requireServer(context.skip);
@@ -499,6 +603,21 @@ async function tell({ port }: RedisServer, command: string, ...args: string[]): 
   const reply = await client.call(command, ...args);
   client.disconnect();
   return reply;
+}
+
+/** Where such a server saves. */
+const DUMP = "dump";
+
+/** Makes a server believe that it cannot write its disk. */
+async function failToSave(server: RedisServer): Promise<void> {
+  const [, folder] = (await tell(server, "config", "get", "dir")) as [string, string];
+  await mkdir(join(folder, DUMP));
+  await tell(server, "config", "set", "save", "3600 1");
+  await tell(server, "bgsave");
+  await vi.waitFor(
+    async () => expect(await tell(server, "info", "persistence")).toContain("bgsave_status:err"),
+    SOON,
+  );
 }
 
 /** Starts a server again with so many keys to load. */

@@ -9,16 +9,25 @@ import {
   stat,
   writeFile,
 } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { NoStateError } from "../../src/state/driver.ts";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { NoStateError, type Subject } from "../../src/state/driver.ts";
 import { dayCount } from "../../src/state/month.ts";
-import { createState, openGatekeeper, withDriver, withRegistry } from "../../src/state/open.ts";
+import {
+  createState,
+  openGatekeeper,
+  surveyState,
+  withDriver,
+  withRegistry,
+} from "../../src/state/open.ts";
+import type { Gatekeeper } from "../../src/state/gatekeeper.ts";
 import { openRegistry } from "./open-registry.ts";
-import { UnreachableError } from "../../src/lib/errors.ts";
+import { errorCode, UnreachableError } from "../../src/lib/errors.ts";
 import { codeOf, SOON } from "./state-under-test.ts";
 import { stateContract } from "./state.contract.ts";
 
@@ -340,4 +349,83 @@ describe("an SQLite state", () => {
       "2029-05 day",
     ]);
   });
+
+  describe.each([
+    ["full", fillDisk, emptyDisk],
+    ["mounted read-only", () => remount("ro"), () => remount("rw")],
+  ] as const)("on a disk that is %s", (_name, refuse, allow) => {
+    test("admits all keys, also of a proxy that starts, and gets the counts later", async (context) => {
+      mkdirSync(DISK);
+      onTestFinished(() => rmSync(DISK, { recursive: true }));
+      if (!mount("-t", "tmpfs", "-o", "size=1m", "none", DISK)) {
+        console.warn("not tested: a full disk (this user may not mount one)");
+        return context.skip();
+      }
+      onTestFinished(() => void execFileSync("umount", ["--lazy", DISK]));
+      const state = join(DISK, "state");
+      const made = await withRegistry(state, clock, "create", async (registry) => {
+        await registry.addAccount("acme", "starter", null);
+        return [await registry.createKey("acme", null), await registry.createKey("acme", null)];
+      });
+      const serve = () => openGatekeeper(state, clock);
+      const codes = async (gatekeeper: Gatekeeper): Promise<string[]> => {
+        const verdicts = made.map(({ key }) => gatekeeper.verdicts.authenticate(key));
+        return (await Promise.all(verdicts)).map(codeOf);
+      };
+      const first = await serve();
+      const { subject } = await first.verdicts.authenticate((made[0] as { key: string }).key);
+      const take = (gatekeeper: Gatekeeper, limit: number | null) =>
+        gatekeeper.counts.take(subject as Subject, limit, clock.now());
+      for (let call = 0; call < 3; call++) await take(first, null);
+      await first.close();
+
+      refuse();
+      const gatekeeper = await serve();
+      expect([await codes(gatekeeper), gatekeeper.trouble]).toEqual([["ok", "ok"], null]);
+      expect(await take(gatekeeper, 4)).toEqual({ granted: true, used: 4 });
+      expect(await take(gatekeeper, 4)).toEqual({ granted: false, used: 4 });
+      await vi.waitFor(() => expect(gatekeeper.refusal).not.toBeNull(), SOON);
+      const { refusal, seen } = await surveyState(state);
+      expect([refusal, seen]).toEqual([expect.any(String), null]);
+      await expect(
+        withRegistry(state, clock, "use", (registry) => registry.addAccount("other", "pro", null)),
+      ).rejects.toThrow(UnreachableError);
+      expect([await codes(gatekeeper), gatekeeper.trouble]).toEqual([["ok", "ok"], null]);
+
+      allow();
+      await vi.waitFor(() => expect(gatekeeper.refusal).toBeNull(), SOON);
+      await gatekeeper.close();
+      const [usage] = await withRegistry(state, clock, "use", (registry) => registry.usage());
+      expect(usage?.used).toBe(4);
+    });
+  });
 });
+
+const DISK = mkdtempSync(join(tmpdir(), "chipboard-disk-"));
+rmSync(DISK, { recursive: true });
+
+function mount(...args: string[]): boolean {
+  try {
+    execFileSync("mount", args, { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function remount(mode: "ro" | "rw"): void {
+  execFileSync("mount", ["-o", `remount,${mode}`, DISK]);
+}
+
+function fillDisk(): void {
+  const file = openSync(join(DISK, "filler"), "w");
+  try {
+    for (;;) writeSync(file, Buffer.alloc(512));
+  } catch (error) {
+    if (errorCode(error) !== "ENOSPC") throw error;
+  } finally {
+    closeSync(file);
+  }
+}
+
+const emptyDisk = (): void => rmSync(join(DISK, "filler"));

@@ -58,6 +58,11 @@ const MEANINGS: Readonly<Record<string, readonly [meaning: string, remedy: strin
     "other keys get 503 until the state answers",
     "check Redis, or the state's folder",
   ],
+  "the state takes no writes; calls are counted here until it does": [
+    "the memory or the disk of the state is full, it has too few replicas, or its user may not write; all keys work",
+    "`chipboard doctor`, then make room before you restart the proxy",
+  ],
+  "the state takes writes again": ["the proxy has written the counts that it kept", ""],
   "too many connections": [
     "the proxy closes further connections at once",
     "find their clients, or raise `--max-connections`",

@@ -30,6 +30,8 @@ const SILENT = [
   "ChipboardContractsCarried",
   // state-redis.test.ts has a Redis that begins to drop keys.
   "ChipboardStateEvicts",
+  // And one that takes no writes.
+  "ChipboardStateReadonly",
 ];
 
 const test = testWithService("prometheus");

@@ -23,14 +23,22 @@ test.skipIf(redis === null)(
     const port = await freePort();
     const tls = ["--tls-port", String(port), "--tls-cert-file", cert, "--tls-key-file", key];
     const ca = ["--tls-ca-cert-file", cert, "--tls-auth-clients", "no"];
-    const server = (await RedisServer.start(...tls, ...ca)) as RedisServer;
+    const users = join(folder, "users.acl");
+    writeFileSync(users, "");
+    const server = (await RedisServer.start(...tls, ...ca, "--aclfile", users)) as RedisServer;
     onTestFinished(async () => {
       await server.remove();
       rmSync(folder, { recursive: true });
     });
     const root = new Redis(server.port);
+    root.on("error", () => undefined);
     const words = /^ACL (SETUSER chipboard .*)$/m.exec(page)?.[1]?.split(" ") ?? [];
     await root.call("ACL", ...words);
+    // The user outlives a restart.
+    const [, save] = /`(ACL SAVE)`/.exec(page) ?? [];
+    await root.call(...((save as string).split(" ") as [string, string]));
+    await server.stop();
+    await server.resume();
 
     const state = ["--state", `rediss://chipboard:password@127.0.0.1:${port}/1`];
     const options = { cwd: folder, env: { NODE_EXTRA_CA_CERTS: cert } };

@@ -39,8 +39,14 @@ export function readiness(
   });
 }
 
-function stateOf({ trouble, evictionPolicy }: Gatekeeper): "ok" | "unavailable" | "evicting" {
+/** `readonly`: keys are admitted by reading, and calls are counted in memory until the state takes writes. */
+function stateOf({
+  trouble,
+  refusal,
+  evictionPolicy,
+}: Gatekeeper): "ok" | "unavailable" | "readonly" | "evicting" {
   if (trouble !== null) return "unavailable";
+  if (refusal !== null) return "readonly";
   return evictionPolicy === null ? "ok" : "evicting";
 }
 

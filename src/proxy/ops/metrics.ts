@@ -28,6 +28,7 @@ export interface Observed {
   readonly backlog: { readonly bytes: number; readonly closed: number };
   readonly gatekeeper: {
     readonly trouble: string | null;
+    readonly refusal: string | null;
     readonly evictionPolicy: string | null;
     readonly accounts: number;
   };
@@ -75,6 +76,8 @@ const HELP = {
   chipboard_archive_busy_total:
     "Requests refused because their caller had too many expensive ones in progress.",
   chipboard_state_up: "1 when accounts and counts answer.",
+  chipboard_state_readonly:
+    "1 when the state answers reads and takes no writes; calls are counted in memory until it does.",
   chipboard_state_evicts: "1 when the Redis of the state may drop accounts, keys and counts.",
   chipboard_accounts: "Accounts in the state.",
   chipboard_snapshot_damaged: "1 when the newest publication is damaged.",
@@ -122,6 +125,7 @@ export class ProxyMetrics {
       chipboard_archive_bytes: () => archive.heldBytes,
       chipboard_archive_busy_total: () => turns.refusals,
       chipboard_state_up: () => Number(gatekeeper.trouble === null),
+      chipboard_state_readonly: () => Number(gatekeeper.refusal !== null),
       chipboard_state_evicts: () => Number(gatekeeper.evictionPolicy !== null),
       chipboard_accounts: () => gatekeeper.accounts,
       chipboard_snapshot_damaged: () => Number(live.trouble?.kind === "damaged"),

@@ -42,6 +42,17 @@ const PATIENT_TIMEOUT_MS = 30_000;
 const RECONNECT_MAX_MS = 500;
 const SCANNED_AT_ONCE = 1_000;
 
+const NO_CLUSTER =
+  "cluster mode is not supported; expected one primary, with or without replicas (cluster mode disabled)";
+const HINTS: readonly (readonly [answer: RegExp, hint: string])[] = [
+  [
+    /^(?:NOAUTH|WRONGPASS)/,
+    "; give both as redis://user:password@host:port (without a user: redis://:password@…)",
+  ],
+  [/^(?:OOM|MISCONF|NOREPLICAS)/, "; it answers reads, and takes no writes for now"],
+  [/^(?:MOVED|ASK|CROSSSLOT)/, `; ${NO_CLUSTER}`],
+];
+
 /** A connection to a Redis whose prefix is ours. */
 export interface RedisConnection {
   /** For messages; without a password. */
@@ -85,8 +96,8 @@ export async function connectRedis(url: string, purpose: StatePurpose): Promise<
     if (cause instanceof ChipboardError) return cause;
     // An event says why a connection failed; a command only says that there is no connection.
     const isVague = cause instanceof Error && /^(Connection is|Stream isn't)/.test(cause.message);
-    const reason = firstReason(isVague ? (lastError ?? "there is no connection") : cause);
-    const hint = /NOAUTH|WRONGPASS/.test(reason) ? "; give it as redis://:password@host:port" : "";
+    const reason = reasonIn(isVague ? (lastError ?? "there is no connection") : cause);
+    const hint = HINTS.find(([answer]) => answer.test(reason))?.[1] ?? "";
     const message = `State ${location} (--state) cannot be used: ${reason}${hint}`;
     return new UnreachableError(message, [], { cause });
   };
@@ -101,7 +112,8 @@ export async function connectRedis(url: string, purpose: StatePurpose): Promise<
   }
 }
 
-function firstReason(cause: unknown): string {
+/** The first line of what went wrong. */
+export function reasonIn(cause: unknown): string {
   // If Node tried several addresses, its error has no message, but a list of errors.
   const isOfSeveral = cause instanceof AggregateError && cause.errors.length > 0;
   return reasonOf(isOfSeveral ? cause.errors[0] : cause).split("\n")[0] as string;
@@ -134,6 +146,7 @@ async function requireOurPrefix(
   location: string,
   purpose: StatePurpose,
 ): Promise<boolean> {
+  await requireNoCluster(client);
   let format = await client.get(FORMAT_KEY);
   if (format === null) {
     const [name] = await storage.getKeys();
@@ -153,6 +166,13 @@ async function requireOurPrefix(
   }
   requireFormat(location, format);
   return false;
+}
+
+/** A batch of counts is one step, and its keys lie in several slots of a cluster. */
+async function requireNoCluster(client: Redis): Promise<void> {
+  // A user without the right to ask meets the cluster's refusals, which failure() explains.
+  const info = await client.info("cluster").catch(() => "");
+  if (/^cluster_enabled:1/m.test(info)) throw new Error(NO_CLUSTER);
 }
 
 /** Throws unless the value of `chipboard:format` is ours; null: there is none. */

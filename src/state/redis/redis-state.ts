@@ -12,6 +12,7 @@ import type {
   CountRequest,
   Item,
   KeptCount,
+  Look,
   StateContent,
   StateDriver,
   StatePurpose,
@@ -25,6 +26,7 @@ import {
   EMPTIED,
   FORMAT_KEY,
   keyOf,
+  reasonIn,
   REDIS_FORMAT,
   requireFormat,
   VERSION_KEY,
@@ -40,6 +42,9 @@ const WRITER_TTL_SECONDS = 40 * 24 * 3_600;
 /** What WRITE_SCRIPT returns. */
 const WRITTEN = 1;
 const GONE = -1;
+
+/** These replies mean that another server is the primary, or will be when this one is ready. */
+const OTHER_SERVER = /^(?:READONLY|LOADING|CLUSTERDOWN|MASTERDOWN|MOVED|CROSSSLOT|NOAUTH)\b/;
 
 declare module "ioredis" {
   interface RedisCommander<Context> {
@@ -121,24 +126,34 @@ class RedisState implements StateDriver {
   }
 
   /**
-   * Also shows that this server takes writes: after a failover the old primary, now a replica, keeps its
-   * connections and answers reads. Whatever is wrong, the next look has a new connection, which reaches the
-   * server that the address leads to by then.
+   * Also shows whether this server takes writes: after a failover the old primary, now a replica, keeps its
+   * connections and answers reads. If it is the wrong server, or does not answer, the next look has a new connection,
+   * which reaches the server that the address leads to by then.
    */
-  async look(): Promise<boolean> {
+  async look(): Promise<Look> {
     try {
       // Writes nothing while the format is there.
-      const marking = this.#client.set(FORMAT_KEY, EMPTIED, "NX");
+      const marking = this.#client.set(FORMAT_KEY, EMPTIED, "NX").then(
+        () => null,
+        (error: unknown) => error,
+      );
       const reading = this.#client.mget(FORMAT_KEY, VERSION_KEY);
-      const [[format = null, version]] = await Promise.all([reading, marking]);
+      const [[format = null, version], failure] = await Promise.all([reading, marking]);
       requireFormat(this.#connection.location, format);
+      const refusal = failure === null ? null : this.refusal(failure);
+      if (failure !== null && refusal === null) throw failure;
       const isChanged = version !== this.#version;
       this.#version = version;
-      return isChanged;
+      return { isChanged, refusal };
     } catch (error) {
       if (this.#client.status === "ready") this.#client.disconnect(true);
       throw error;
     }
+  }
+
+  refusal(error: unknown): string | null {
+    const isReply = error instanceof Error && error.name === "ReplyError";
+    return isReply && !OTHER_SERVER.test(error.message) ? reasonIn(error) : null;
   }
 
   /** Managed servers forbid CONFIG; INFO says the same. */

@@ -8,7 +8,16 @@
  * The file's `user_version` marks a state. A copy sets it last, so that what a killed copy leaves is no
  * state. Write-ahead logging lets any number of processes read while one of them writes.
  */
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  statSync,
+} from "node:fs";
 import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
@@ -66,11 +75,37 @@ export function createStateFile(folder: string, purpose: "create" | "fill"): boo
  * Opens the existing state of a folder, or a state's file such as a backup. Throws NoStateError if there is
  * none, except for a copy that fills a state of its own.
  */
-export function openStateFile(location: string, purpose: StatePurpose): DatabaseSync {
+export function openStateFile(location: string, purpose: StatePurpose): OpenStateFile {
   const path = isFile(location) ? location : stateFilePath(location);
   requireThere(path);
   if (purpose === "serve") makePrivate(path);
-  const database = openExisting(path);
+  try {
+    return { database: checked(openExisting(path), path, purpose), isFixed: false };
+  } catch (error) {
+    const isReading = purpose === "use" || purpose === "serve";
+    const beside = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+    if (!isReading || !isRefusalOfDisk(error) || beside > 0) throw error;
+    return { database: checked(openExisting(path, true), path, "use"), isFixed: true };
+  }
+}
+
+/** An open file. Fixed: the disk has no room for SQLite's files beside it, so that it is read as it was then. */
+export interface OpenStateFile {
+  readonly database: DatabaseSync;
+  readonly isFixed: boolean;
+}
+
+const [SQLITE_READONLY, SQLITE_IOERR, SQLITE_FULL, SQLITE_CANTOPEN] = [8, 10, 13, 14];
+const SQLITE_READONLY_DBMOVED = 1_032;
+
+/** Whether the file system refused a write: it is full, read-only, or does not let this user write. */
+export function isRefusalOfDisk(error: unknown): boolean {
+  const code = error instanceof Error && "errcode" in error ? Number(error.errcode) : 0;
+  const refusals = [SQLITE_READONLY, SQLITE_IOERR, SQLITE_FULL, SQLITE_CANTOPEN];
+  return refusals.includes(code & 0xff) && code !== SQLITE_READONLY_DBMOVED;
+}
+
+function checked(database: DatabaseSync, path: string, purpose: StatePurpose): DatabaseSync {
   try {
     if (!isUnmarked(database)) requireFormat(database);
     else if (purpose !== "fill") throw new NoStateError(resolve(path));
@@ -104,13 +139,30 @@ export function makePortable(path: string): void {
 /** Makes a one-line message of a failure of SQLite. */
 export function unfit(folder: string, cause: unknown): UnreachableError {
   if (cause instanceof UnreachableError) return cause;
-  const message = `State ${JSON.stringify(folder)} (--state) cannot be used: ${reasonOf(cause)}`;
+  const message = `State ${JSON.stringify(folder)} (--state) cannot be used: ${reasonOf(cause)}${forbiddenIn(folder)}`;
   return new UnreachableError(message, [], { cause });
 }
 
-function openExisting(path: string): DatabaseSync {
+/** SQLite does not say that a file may not be opened by this user. */
+function forbiddenIn(location: string): string {
+  const path = stateFilePath(location);
+  const isForbidden = (each: string): boolean => {
+    try {
+      accessSync(each, constants.R_OK | constants.W_OK);
+      return false;
+    } catch (error) {
+      return ["EACCES", "EPERM"].includes(errorCode(error));
+    }
+  };
+  const places = [location, path, `${path}-wal`, `${path}-shm`];
+  const forbidden = places.find(isForbidden);
+  return forbidden === undefined ? "" : `; permission denied: ${forbidden}`;
+}
+
+function openExisting(path: string, isFixed = false): DatabaseSync {
   const url = pathToFileURL(path);
-  url.searchParams.set("mode", "rw");
+  url.searchParams.set("mode", isFixed ? "ro" : "rw");
+  if (isFixed) url.searchParams.set("immutable", "1");
   return new DatabaseSync(url, { timeout: BUSY_TIMEOUT_MS });
 }
 

@@ -9,7 +9,7 @@ import { resolve } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import { createStorage, defineDriver, type Storage } from "unstorage";
-import { errorCode } from "../../lib/errors.ts";
+import { errorCode, reasonOf } from "../../lib/errors.ts";
 import { NoStateError } from "../driver.ts";
 import type {
   CountName,
@@ -17,6 +17,7 @@ import type {
   CountRequest,
   Item,
   KeptCount,
+  Look,
   StateContent,
   StateDriver,
   StatePurpose,
@@ -27,9 +28,11 @@ import {
   createStateFile,
   fileIdOf,
   MARK,
+  isRefusalOfDisk,
   openStateFile,
   stateFilePath,
   unfit,
+  type OpenStateFile,
 } from "./sqlite-file.ts";
 
 /** SQLite deletes so many in about 3 ms, in which this process does nothing else. */
@@ -44,8 +47,8 @@ export async function openSqlite(folder: string, purpose: StatePurpose): Promise
   try {
     const creates = purpose === "create" || purpose === "fill";
     const isNew = creates && (await whenNotBusy(() => createStateFile(folder, purpose)));
-    const database = await whenNotBusy(() => openStateFile(folder, purpose));
-    return new SqliteState(folder, purpose, database, isNew);
+    const file = await whenNotBusy(() => openStateFile(folder, purpose));
+    return new SqliteState(folder, purpose, file, isNew);
   } catch (error) {
     throw unfit(folder, error);
   }
@@ -58,22 +61,28 @@ class SqliteState implements StateDriver {
   readonly #purpose: StatePurpose;
   readonly #statements = new Map<string, StatementSync>();
   #database: DatabaseSync | null = null;
+  /** See OpenStateFile. */
+  #isFixed = false;
+  /** What the next look tries, to find out whether writes are taken: one that it takes back, or after a refusal a real one. */
+  #doubt: "trial" | "write" | null = "trial";
   /** At the last look; null: not yet looked at. */
   #fileId: string | null = null;
   #seenVersion: string | null = null;
 
-  constructor(folder: string, purpose: StatePurpose, database: DatabaseSync, isNew: boolean) {
+  constructor(folder: string, purpose: StatePurpose, file: OpenStateFile, isNew: boolean) {
     this.#folder = folder;
     this.#purpose = purpose;
     this.storage = createStorage({ driver: itemsDriver((sql) => this.#prepare(sql)) });
     this.created = isNew ? resolve(stateFilePath(folder)) : null;
-    this.#adopt(database);
+    this.#adopt(file);
   }
 
   /** Uses an open database. Counts survive a kill of the process; changes also survive a power failure. */
-  #adopt(database: DatabaseSync): void {
+  #adopt({ database, isFixed }: OpenStateFile): void {
     database.exec(`PRAGMA synchronous = ${this.#purpose === "serve" ? "NORMAL" : "FULL"}`);
     this.#database = database;
+    this.#isFixed = isFixed;
+    this.#doubt ??= "trial";
     this.#fileId = null;
     this.#seenVersion = null;
   }
@@ -121,13 +130,17 @@ class SqliteState implements StateDriver {
         });
       });
     } catch (error) {
-      if (!isBusy(error)) this.#drop();
+      if (this.refusal(error) !== null) this.#doubt = "write";
+      else if (!isBusy(error)) this.#drop();
       throw error;
     }
   }
 
-  async look(): Promise<boolean> {
+  /** Writes only after a write was refused, and then nothing new. */
+  async look(): Promise<Look> {
     try {
+      // Nothing of what others write is seen in it.
+      if (this.#isFixed) this.#drop();
       if (!existsSync(stateFilePath(this.#folder))) throw new Error("chipboard.sqlite is gone");
       if (this.#database === null) this.#adopt(openStateFile(this.#folder, this.#purpose));
       // An open file that was deleted or replaced still works, but no other process sees it.
@@ -137,12 +150,35 @@ class SqliteState implements StateDriver {
       const version = await this.version();
       const isChanged = version !== this.#seenVersion;
       this.#seenVersion = version;
-      return isChanged;
+      return { isChanged, refusal: await this.#refusalNow() };
     } catch (error) {
       if (!isBusy(error)) this.#drop();
       const isEmptied = error instanceof NoStateError;
       throw unfit(this.#folder, isEmptied ? new Error("chipboard.sqlite is empty") : error);
     }
+  }
+
+  async #refusalNow(): Promise<string | null> {
+    if (this.#doubt === null) return null;
+    try {
+      await this.#atOnce(
+        "BEGIN IMMEDIATE",
+        // It has this mark already.
+        () => this.#opened().exec(MARK),
+        this.#doubt === "write" ? "COMMIT" : "ROLLBACK",
+      );
+      this.#doubt = null;
+      return null;
+    } catch (error) {
+      const refusal = this.refusal(error);
+      if (refusal !== null) this.#doubt = "write";
+      return refusal;
+    }
+  }
+
+  /** A file that was opened with room keeps answering reads without it. */
+  refusal(error: unknown): string | null {
+    return isRefusalOfDisk(error) && this.#database !== null ? reasonOf(error) : null;
   }
 
   async evictionPolicy(): Promise<null> {
@@ -181,7 +217,7 @@ class SqliteState implements StateDriver {
   }
 
   explain(error: unknown): unknown {
-    return errorCode(error) === "ERR_SQLITE_ERROR" ? unfit(this.#folder, error) : error;
+    return isOfSqlite(error) ? unfit(this.#folder, error) : error;
   }
 
   async close(): Promise<void> {
@@ -232,13 +268,17 @@ class SqliteState implements StateDriver {
   }
 
   /** Runs the work as one transaction. */
-  #atOnce<T>(begin: "BEGIN" | "BEGIN IMMEDIATE", work: () => T): Promise<T> {
+  #atOnce<T>(
+    begin: "BEGIN" | "BEGIN IMMEDIATE",
+    work: () => T,
+    end: "COMMIT" | "ROLLBACK" = "COMMIT",
+  ): Promise<T> {
     return whenNotBusy(() => {
       const database = this.#opened();
       this.#prepare(begin).run();
       try {
         const result = work();
-        this.#prepare("COMMIT").run();
+        this.#prepare(end).run();
         return result;
       } catch (error) {
         if (database.isTransaction) database.exec("ROLLBACK");
@@ -295,6 +335,8 @@ async function whenNotBusy<T>(step: () => T): Promise<T> {
     await delay(Math.random() * RETRY_MAX_MS);
   }
 }
+
+const isOfSqlite = (error: unknown): boolean => errorCode(error) === "ERR_SQLITE_ERROR";
 
 /** Whether SQLite failed because another connection holds a lock. */
 const isBusy = (error: unknown): boolean =>
