@@ -500,14 +500,14 @@ function redisTests(baseUrl: string): void {
         ];
         const codes = async (): Promise<string[]> => {
           const verdicts = all.flatMap((each) =>
-            made.map(({ key }) => each.verdicts.authenticate(key)),
+            made.map(async ({ key }) => each.verdicts.authenticate(key)),
           );
           return (await Promise.all(verdicts)).map(codeOf);
         };
         const [running] = all as [Gatekeeper];
         const { subject } = await running.verdicts.authenticate((made[0] as { key: string }).key);
         const take = (limit: number | null) =>
-          Promise.all(all.map((each) => each.counts.take(subject as Subject, limit, now)));
+          Promise.all(all.map(async (each) => each.counts.take(subject as Subject, limit, now)));
         for (let call = 0; call < 3; call++) await take(null);
 
         if (answer === "MISCONF") await failToSave(server);

@@ -369,7 +369,7 @@ describe("an SQLite state", () => {
       });
       const serve = () => openGatekeeper(state, clock);
       const codes = async (gatekeeper: Gatekeeper): Promise<string[]> => {
-        const verdicts = made.map(({ key }) => gatekeeper.verdicts.authenticate(key));
+        const verdicts = made.map(async ({ key }) => gatekeeper.verdicts.authenticate(key));
         return (await Promise.all(verdicts)).map(codeOf);
       };
       const first = await serve();
