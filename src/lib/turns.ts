@@ -10,6 +10,13 @@ const PLACES = 8;
 const AT_ONCE = 4;
 const AT_ONCE_EACH = 2;
 
+/**
+ * The bytes of bodies that are made or read for one request, of one holder and of all holders. A holder without any
+ * gets one body of whatever size.
+ */
+const HELD_BYTES_EACH = 64_000_000;
+const HELD_BYTES_MAX = 256_000_000;
+
 /** Waiters by holder. The first holder is next, and its waiters go on in the order of arrival. */
 class Waiting {
   readonly #waiters = new Map<string, (() => void)[]>();
@@ -43,7 +50,10 @@ export class Turns {
   readonly #running = new Map<string, number>();
   readonly #toRun = new Waiting();
   readonly #toTurn = new Waiting();
+  readonly #held = new Map<string, number>();
   #runs = 0;
+  /** The bytes of bodies that were made or read for one request and are not sent yet. */
+  heldBytes = 0;
   /** How often a holder had no free place. */
   refusals = 0;
 
@@ -61,6 +71,20 @@ export class Turns {
 
   leave(holder: string): void {
     add(this.#places, holder, -1);
+  }
+
+  /** Whether the holder may have `bytes` in place of `before`, which are part of what it holds. */
+  mayHold(holder: string, bytes: number, before: number): boolean {
+    const others = (this.#held.get(holder) ?? 0) - before;
+    const all = this.heldBytes - before;
+    const isWithin = (held: number, bytesMax: number): boolean =>
+      held === 0 || held + bytes <= bytesMax;
+    return bytes <= before || (isWithin(others, HELD_BYTES_EACH) && isWithin(all, HELD_BYTES_MAX));
+  }
+
+  hold(holder: string, change: number): void {
+    add(this.#held, holder, change);
+    this.heldBytes += change;
   }
 
   /** Resolves when the holder's work may begin; `end` must follow. */
@@ -118,6 +142,7 @@ export class Place {
   readonly #holder: string;
   #isTaken = false;
   #isRunning = false;
+  #heldBytes = 0;
 
   constructor(turns: Turns | null, holder: string) {
     this.#turns = turns;
@@ -152,8 +177,30 @@ export class Place {
     await this.#turns?.turn(this.#holder);
   }
 
-  /** Gives the place back. */
+  /** Whether the holder may have another body, of whatever size. */
+  mayHold(): boolean {
+    return this.#turns?.mayHold(this.#holder, this.#heldBytes + 1, this.#heldBytes) ?? true;
+  }
+
+  /**
+   * Counts `bytes` as the body of this request, instead of those before, until `leave`. False: that is more than the
+   * holder, or all holders, may have in memory, and nothing is changed.
+   */
+  hold(bytes: number): boolean {
+    if (this.#turns === null) return true;
+    if (!this.#turns.mayHold(this.#holder, bytes, this.#heldBytes)) return false;
+    this.#turns.hold(this.#holder, bytes - this.#heldBytes);
+    this.#heldBytes = bytes;
+    return true;
+  }
+
+  get isHolding(): boolean {
+    return this.#heldBytes > 0;
+  }
+
+  /** Gives the place back, and what it holds. */
   leave(): void {
+    this.hold(0);
     if (this.#isTaken) this.#turns?.leave(this.#holder);
     this.#isTaken = false;
   }

@@ -42,10 +42,10 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-async function serve(cacheBytes: number, trustedHops = 0): Promise<void> {
+async function serve(cacheBytes: number, trustedHops = 0, file = BIG): Promise<void> {
   const store = new FolderStore(folder);
   await publishSession(store, new TestClock(), SESSION, { first: true });
-  await changeHead(store, () => ({}), { [FILES.csv("pro")]: BIG });
+  await changeHead(store, () => ({}), { [FILES.csv("pro")]: file });
   const limits = { waitingBytes: WAITING_BYTES };
   proxy = await startTestProxy({ store, cacheBytes, trustedHops, limits });
 }
@@ -96,6 +96,31 @@ describe.each([
     expect((await proxy.get(`${API}/export.csv`, { key: proxy.pro })).raw.equals(BIG)).toBe(true);
   });
 });
+
+test.each([
+  ["lines of a file", "/export.csv?ids=dram-0"],
+  ["lines of an old file", "/export.csv?ids=dram-0&publication=1"],
+])(
+  "a caller keeps at most eight unread answers with %s, and each counts whole",
+  async (_, path) => {
+    const row = "2026-11-21T00:00:00.000Z,dram-0,with some more text that fills the row\r\n";
+    const rows = Buffer.from(`session_utc,contract_id,text\r\n${row.repeat(90_000)}`);
+    await serve(256_000_000, 0, rows);
+    const waiting = (): Promise<number> => metric("chipboard_waiting_bytes");
+    for (let count = 1; count <= 8; count += 1) {
+      sendUnread(getOf(path));
+      await eventually(async () => (await waiting()) >= count * rows.length);
+    }
+    const ninth = await proxy.get(API + path, { key: proxy.pro });
+    expect([ninth.status, ninth.json.code]).toEqual([503, "busy"]);
+    const other = await proxy.get(`${API}/export.csv?ids=dram-0`, { key: proxy.starter });
+    expect(other.status).toBe(200);
+    for (const reader of readers) reader.destroy();
+    await eventually(async () => (await waiting()) === 0);
+    const whole = await proxy.get(API + path, { key: proxy.pro });
+    expect([whole.status, whole.raw.equals(rows)]).toEqual([200, true]);
+  },
+);
 
 test("who asks for a thousand answers at once is cut off before a reader who asks for one", async () => {
   await serve(0);

@@ -122,3 +122,30 @@ describe("work", () => {
     expect(await Promise.all(nested)).toEqual(Array.from({ length: 20 }, (_, at) => at));
   });
 });
+
+describe("bytes held for one request", () => {
+  const MB = 1_000_000;
+
+  test("a holder has 64 MB, or one body; what it gives back is free again", () => {
+    const turns = new Turns();
+    const [one, two, three] = [turns.placeOf("a"), turns.placeOf("a"), turns.placeOf("a")];
+    expect(one.hold(100 * MB)).toBe(true);
+    expect([two.mayHold(), two.hold(1)]).toEqual([false, false]);
+    expect(one.hold(40 * MB)).toBe(true);
+    expect([two.mayHold(), two.hold(25 * MB), two.hold(24 * MB)]).toEqual([true, false, true]);
+    expect([three.mayHold(), three.isHolding, turns.heldBytes]).toEqual([false, false, 64 * MB]);
+    one.leave();
+    expect([three.hold(40 * MB), turns.heldBytes]).toEqual([true, 64 * MB]);
+    two.leave();
+    three.leave();
+    expect(turns.heldBytes).toBe(0);
+  });
+
+  test("all holders have 256 MB", () => {
+    const turns = new Turns();
+    const places = ["a", "b", "c", "d", "e"].map((name) => turns.placeOf(name));
+    expect(places.map((place) => place.hold(60 * MB))).toEqual([true, true, true, true, false]);
+    expect([places[4]?.hold(16 * MB), places[4]?.hold(16 * MB + 1)]).toEqual([true, false]);
+    expect(turns.heldBytes).toBe(256 * MB);
+  });
+});

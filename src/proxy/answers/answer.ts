@@ -46,6 +46,8 @@ export interface Reader {
 
 interface Sendable {
   readonly cacheControl: string;
+  /** Whether a body in memory is there for this request alone; a body that is made says so by its place. */
+  readonly isPrivate?: boolean;
   /** Gives the refusal if the body cannot be made or opened, or throws the error. */
   readonly unopened?: (error: unknown) => Promise<Denial>;
 }

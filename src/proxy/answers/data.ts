@@ -140,7 +140,7 @@ export function dataAnswers(sources: DataSources) {
       const fresh = vintage.isSettled ? SETTLED : cacheControl("private", head.stamp, asked.nowMs);
       const found = await find(wanted, asked, reader, place, snapshot, head, fresh);
       // Files are opened later, and may be gone by then.
-      return "cacheControl" in found ? { ...found, unopened } : found;
+      return "cacheControl" in found ? { ...found, unopened, isPrivate: true } : found;
     } catch (error) {
       return unopened(error);
     }

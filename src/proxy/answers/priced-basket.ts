@@ -13,7 +13,7 @@ import { sha256Hex } from "../../snapshot/digest.ts";
 import { JSON_TYPE } from "../../store/media-types.ts";
 import type { Found, Unmade } from "./answer.ts";
 import { BASKET, MAX_ITEMS } from "../../api/parameters.ts";
-import type { Denial } from "../../api/problems.ts";
+import { BUSY, type Denial } from "../../api/problems.ts";
 import {
   fault,
   faultsDenial,
@@ -117,13 +117,13 @@ export async function pricedBasket(
   const priced = computed?.get(name);
   if (priced !== undefined) return { forms: priced };
   const tagged = ofSnapshot(stamp, file.envelope, overdue, tagOf(stamp.manifestSha256, name));
-  const make = async (): Promise<Forms> => {
+  const make = async (): Promise<Forms | Denial> => {
     const priced = basketBody(file, parts, amounts, weighting, overdue);
     const body = Buffer.from(withAsked(priced, askedOf(found)));
     const content = { "content-type": JSON_TYPE };
     const forms = { identity: entityOf({ ...tagged, body, sha256: sha256Hex(body), content }) };
     computed?.set(name, forms);
-    return forms;
+    return computed !== null || place.hold(body.length) ? forms : BUSY;
   };
   const isLaborious = parts.length > QUICK_PARTS_MAX;
   return {

@@ -21,7 +21,7 @@ import { newestNumberAt } from "./vintage.ts";
 import { headerOf, selectedJson, selectedRecords, type Limits } from "./lines.ts";
 import { MAX_SEGMENTS } from "../../api/parameters.ts";
 import { unknownContracts, unknownIndices } from "./near-ids.ts";
-import { deny, type Denial } from "../../api/problems.ts";
+import { BUSY, deny, type Denial } from "../../api/problems.ts";
 import {
   faultsDenial,
   invalid,
@@ -45,6 +45,8 @@ const MAX_LAST = 2_000;
 const IN_CATALOG = "expected the id of a contract of the catalog; /contracts lists all ids";
 /** Less is sent plain: coding would take longer than sending. */
 const CODED_FROM_BYTES = 64 * 1024;
+/** Lines of a long file become bytes when they are so many characters. */
+const PIECE_CHARACTERS = 64 * 1024;
 /** Callers repeat small ones. */
 const REMEMBERED_BYTES_MAX = 16 * 1024;
 
@@ -120,14 +122,16 @@ export async function selected(
     name: selection.name,
     fields: isCsv && asked.length > 0 ? { "x-asked": askedField(asked) } : {},
   };
-  const make = async (): Promise<Forms> => {
-    const lines = await linesOf(file, overdue, limits, isCsv, place);
-    const plain = Buffer.from(isCsv ? lines : withAsked(lines, asked));
-    const isCoded = plain.length > CODED_FROM_BYTES && prefersGzip(headers["accept-encoding"]);
-    const code = isCoded ? await coded(plain) : null;
+  const make = async (): Promise<Forms | Denial> => {
+    const plain = await piecesOf(file, overdue, limits, isCsv, place);
+    if (plain === null) return BUSY;
+    const sizeBytes = bytesOf(plain);
+    const isCoded = sizeBytes > CODED_FROM_BYTES && prefersGzip(headers["accept-encoding"]);
+    const code = isCoded ? await coded(Buffer.concat(plain)) : null;
     const forms = file.selection(overdue, chosen, plain, code);
-    if (plain.length <= REMEMBERED_BYTES_MAX) snapshot.computed?.set(key, forms);
-    return forms;
+    const isShared = sizeBytes <= REMEMBERED_BYTES_MAX && snapshot.computed !== null;
+    if (isShared) snapshot.computed.set(key, forms);
+    return place.hold(isShared ? 0 : (code?.length ?? sizeBytes)) ? forms : BUSY;
   };
   // Of an old snapshot the store has to be read.
   const isOld = snapshot.computed === null;
@@ -145,19 +149,35 @@ const workOf = (file: PreparedFile, ids: Limits["ids"]): number =>
     ? file.sizeBytes
     : file.parts.reduce((sum, { id, bytes }) => sum + (ids?.has(id) === false ? 0 : bytes), 0);
 
-/** The text of the lines. Of a long file it reads only the parts that it needs, one after another. */
-async function linesOf(
+const bytesOf = (pieces: readonly Buffer[]): number =>
+  pieces.reduce((sum, { length }) => sum + length, 0);
+
+/**
+ * The lines, in pieces, which the place holds. Of a long file it reads only the parts that it needs, one after another.
+ * Null: they are more than the place may hold.
+ */
+async function piecesOf(
   file: PreparedFile,
   overdue: number,
-  limits: Limits,
+  limits: Limits & { readonly asked: readonly AskedId[] },
   isCsv: boolean,
   place: Place,
-): Promise<string> {
-  if (!isCsv) return selectedJson(await file.text(overdue, place), limits);
-  if (file.parts.length === 0) {
+): Promise<readonly Buffer[] | null> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  const hold = (text: string): boolean => {
+    const piece = Buffer.from(text);
+    pieces.push(piece);
+    bytes += piece.length;
+    return place.hold(bytes);
+  };
+  if (!isCsv || file.parts.length === 0) {
     const text = await file.text(overdue, place);
-    const header = headerOf(text);
-    return header + selectedRecords(header, text.slice(header.length), limits);
+    const header = isCsv ? headerOf(text) : "";
+    const lines = isCsv
+      ? header + selectedRecords(header, text.slice(header.length), limits)
+      : withAsked(selectedJson(text, limits), limits.asked);
+    return hold(lines) ? pieces : null;
   }
   const { ids, from, to, last } = limits;
   const takesWholeParts = from === null && to === null && last === null;
@@ -167,8 +187,11 @@ async function linesOf(
     if (ids !== null && !ids.has(part.id)) continue;
     const rows = await file.rowsOf(part, place);
     lines += takesWholeParts ? rows : selectedRecords(header, rows, limits);
+    if (lines.length < PIECE_CHARACTERS) continue;
+    if (!hold(lines)) return null;
+    lines = "";
   }
-  return lines;
+  return lines === "" || hold(lines) ? pieces : null;
 }
 
 /** What the selection takes of a snapshot's file, or the refusal of its ids, all of one kind together. */

@@ -183,6 +183,8 @@ export function roadOf(options: RoadOptions): Travel {
         unmade === null ? isLaborious((known as Intent).entity.body, method) : unmade.isLaborious;
       if (payer !== null && !isFree) {
         if (stop === null && needsPlace && !place.enter()) return BUSY;
+        const mayBePrivate = unmade !== null || found.isPrivate === true;
+        if (stop === null && mayBePrivate && !place.mayHold()) return BUSY;
         const taken = await counts.take(payer.subject, limit, nowMs, payer.keyId);
         if (!taken.granted) return quotaExceeded(payer, nowMs);
         used = taken.used;
@@ -205,6 +207,14 @@ export function roadOf(options: RoadOptions): Travel {
         const intent = forms === undefined ? known : intentOf(forms, request);
         const reply = await replyOf(intent as Sending, found, request, place);
         isStreamed = reply.body instanceof ReadableStream;
+        if (reply.body === null) place.hold(0);
+        else if (found.isPrivate === true && unmade === null && !isStreamed) {
+          // A part of a body in memory keeps the whole.
+          if (!place.hold((intent as Sending).entity.sizeBytes)) {
+            failed();
+            return BUSY;
+          }
+        }
         return reply;
       } catch (error) {
         failed();
@@ -212,8 +222,8 @@ export function roadOf(options: RoadOptions): Travel {
         return await found.unopened(error);
       }
     } finally {
-      // A stream has work to do until it is sent.
-      if (isStreamed) exchange.whenSent(() => place.leave());
+      // A stream has work to do until it is sent, and a body of one request is in memory until then.
+      if (isStreamed || place.isHolding) exchange.whenSent(() => place.leave());
       else place.leave();
     }
   }

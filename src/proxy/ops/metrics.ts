@@ -24,7 +24,7 @@ export interface Observed {
     readonly loads: { readonly loaded: number; readonly failed: number };
   };
   readonly archive: { readonly heldBytes: number };
-  readonly turns: { readonly refusals: number };
+  readonly turns: { readonly refusals: number; readonly heldBytes: number };
   readonly backlog: { readonly bytes: number; readonly closed: number };
   readonly gatekeeper: {
     readonly trouble: string | null;
@@ -53,7 +53,8 @@ const HELP = {
     "Connections closed at once because too many were open, in all or from one address.",
   chipboard_slow_readers_closed_total:
     "Connections closed because too many bytes waited for readers.",
-  chipboard_waiting_bytes: "Bytes that wait for readers.",
+  chipboard_waiting_bytes:
+    "Bytes in memory that wait for readers: pieces of shared bodies, and whole bodies that were made for one request.",
   chipboard_log_lines_dropped_total: "Lines of the log that could not be written.",
   chipboard_ready: "1 when a snapshot is served.",
   chipboard_publication: "Number of the publication served.",
@@ -107,7 +108,7 @@ export class ProxyMetrics {
       ...processReads(),
       chipboard_connections_refused_total: () => this.connectionsRefused,
       chipboard_slow_readers_closed_total: () => backlog.closed,
-      chipboard_waiting_bytes: () => backlog.bytes,
+      chipboard_waiting_bytes: () => backlog.bytes + turns.heldBytes,
       chipboard_log_lines_dropped_total: () => log.droppedLines,
       chipboard_ready: () => Number(live.current !== null),
       chipboard_publication: ofServed(({ stamp }) => stamp.publication),

@@ -85,8 +85,11 @@ export interface Chosen {
 
 const WHOLE: Chosen = { name: "", fields: {} };
 
-/** A source with the size and the digest of its plain bytes. */
-type Sized = Omit<FileSource, "piece"> & Pick<FileEntry, "bytes" | "sha256">;
+/** What is sent plain and coded, with the digest of its plain bytes. `bytes` is the size of those that are opened. */
+interface Sized extends Pick<FileEntry, "bytes" | "sha256"> {
+  readonly plain: Entity["body"];
+  readonly gzip: Buffer | OpenBody | null;
+}
 
 /** One file of one snapshot, plain and coded. */
 export class PreparedFile {
@@ -233,11 +236,20 @@ export class PreparedFile {
     return String(Buffer.concat(pieces));
   }
 
-  /** Forms of lines of the file. `gzip` null: not coded. */
-  selection(overdue: number, chosen: Chosen, plain: Buffer, gzip: Buffer | null): Forms {
+  /** Forms of lines of the file, in pieces. `gzip` null: not coded. */
+  selection(
+    overdue: number,
+    chosen: Chosen,
+    pieces: readonly Buffer[],
+    gzip: Buffer | null,
+  ): Forms {
     const { "accept-ranges": _, ...content } = this.#content("-selection");
-    const size = { bytes: plain.length, sha256: sha256Hex(plain) };
-    return this.#formsOf(overdue, chosen, { plain, gzip, ...size }, content);
+    const hash = createHash("sha256");
+    for (const piece of pieces) hash.update(piece);
+    const [first, ...others] = pieces;
+    const plain = first !== undefined && others.length === 0 ? first : pieces;
+    const sha256 = hash.digest("hex");
+    return this.#formsOf(overdue, chosen, { plain, gzip, bytes: 0, sha256 }, content);
   }
 
   /**
