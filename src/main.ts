@@ -16,6 +16,7 @@ limit, 4 conflict with published data, 5 store or state unreachable or unfit, po
 
 Examples:
   $ chipboard demo
+  $ chipboard store init
   $ chipboard publish --catalog catalog.csv --quotes quotes.csv
   $ chipboard serve --store ./snapshots --state ./state`;
 
@@ -34,7 +35,7 @@ export const COMMANDS: readonly {
   {
     name: "init",
     description:
-      "write sample inputs, options, a scheduled job and an empty state into a folder, to begin with",
+      "write sample inputs, options, a scheduled job, an empty store and an empty state into a folder, to begin with",
     load: async () => (await import("./commands/init-command.ts")).initCommand(),
   },
   {
@@ -86,6 +87,11 @@ export const COMMANDS: readonly {
     name: "state",
     description: "create, copy or back up accounts, keys and counts",
     load: async () => (await import("./commands/state-command.ts")).stateCommand(),
+  },
+  {
+    name: "store",
+    description: "begin a store of snapshots",
+    load: async () => (await import("./commands/store-command.ts")).storeCommand(),
   },
   {
     name: "snapshots",

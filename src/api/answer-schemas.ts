@@ -189,8 +189,10 @@ export const readiness = z.object({
     .enum(["ok", "unavailable", "evicting"])
     .describe("Accounts, keys and counts; evicting: their Redis may drop them."),
   store: z
-    .enum(["ok", "damaged", "unreachable"])
-    .describe("Whether the newest publication could be loaded; if not, the one before is served."),
+    .enum(["ok", "damaged", "unreachable", "lost"])
+    .describe(
+      "Whether the newest publication could be loaded; if not, the one before is served. lost: the store is not the one that was served before.",
+    ),
 });
 
 const lastLevel = z.iso

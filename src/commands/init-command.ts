@@ -1,4 +1,4 @@
-/** `init`: writes a folder to begin with, with an empty state, and says which command comes next. */
+/** `init`: writes a folder to begin with, with an empty state and empty stores, and says which command comes next. */
 import { existsSync, realpathSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
@@ -9,9 +9,11 @@ import { printJson, printLine } from "../lib/terminal.ts";
 import { dateText, dayOf, sessionAt, sessionKey } from "../market/session.ts";
 import { examples, jsonOption, withOptions, type JsonOption } from "./every-command.ts";
 
-/** The folder `init` beside this module has a template of each. The state's folder is in chipboard.env. */
+/** The folder `init` beside this module has a template of each. The folders of state and store are in chipboard.env. */
 const FILES = ["catalog.csv", "closes.csv", "quotes.csv", "chipboard.env", "crontab", "chipboard"];
 const STATE = "state";
+/** The store of the samples is next.txt's. */
+const STORES = ["snapshots", "samples"];
 
 export function initCommand(): Command {
   return withOptions(new Command("init"), [jsonOption()])
@@ -57,8 +59,8 @@ const word = (text: string): string =>
   /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 /**
- * Writes the files and an empty state into a hidden folder. That becomes the new `place` at once; if
- * `place` is there, each file gets its name when all are whole, and a state that is there stays. Throws
+ * Writes the files, an empty state and empty stores into a hidden folder. That becomes the new `place` at once; if
+ * `place` is there, each file gets its name when all are whole, and a state or store that is there stays. Throws
  * InputError, and writes nothing, if it has one of the files.
  */
 async function writeAll(place: string, fill: (template: string) => Promise<string>): Promise<void> {
@@ -69,7 +71,9 @@ async function writeAll(place: string, fill: (template: string) => Promise<strin
   }
   const isNew = !existsSync(place);
   const parent = isNew ? dirname(place) : place;
+  const { markStore } = await import("../snapshot/store-mark.ts");
   const { createState } = await import("../state/open.ts");
+  const { openStore } = await import("../store/open-store.ts");
   try {
     await mkdir(parent, { recursive: true });
     const hidden = await mkdtemp(join(parent, ".chipboard-init-"));
@@ -78,7 +82,11 @@ async function writeAll(place: string, fill: (template: string) => Promise<strin
         const mode = name === "chipboard" ? 0o700 : 0o600;
         await writeFile(join(hidden, name), await fill(name), { mode });
       }
-      await createState(join(isNew ? hidden : place, STATE));
+      const folder = isNew ? hidden : place;
+      await createState(join(folder, STATE));
+      for (const name of STORES) {
+        await markStore(await openStore(join(folder, name)), clockFromEnvironment().now());
+      }
       if (isNew) await rename(hidden, place);
       else for (const name of FILES) await rename(join(hidden, name), join(place, name));
     } finally {

@@ -1,11 +1,13 @@
-/** `state`: creates, copies and backs up a state, and forgets the log that it has seen. */
+/** `state`: creates, copies and backs up a state, and takes up the log of a store in place of the one that it has seen. */
 import { Command } from "commander";
+import type { SeenLog } from "../snapshot/log/lost.ts";
 import type { StateSize } from "../state/copy-state.ts";
 import { clockFromEnvironment } from "../lib/config.ts";
 import { printJson, printLine } from "../lib/terminal.ts";
 import { shownLocation } from "../lib/secrets.ts";
-import { examples, jsonOption, type JsonOption } from "./every-command.ts";
-import { withStateHelp, type StateOptions } from "./state-options.ts";
+import { examples, jsonOption, withOptions, type JsonOption } from "./every-command.ts";
+import { byOption, onRegistry, withStateHelp, type StateOptions } from "./state-options.ts";
+import { storeFromOptions, storeOptions, type StoreOptions } from "./store-options.ts";
 
 const INIT_HELP = `
 serve never creates a state: if --state is wrong or its disk is missing, a new state would refuse the keys
@@ -28,9 +30,10 @@ restores it into an empty folder or Redis.
 `;
 
 const FORGET_LOG_HELP = `
-A proxy with --verify-key stores in the state the entry of the log that it served last. After a restart it
-refuses a log without that entry. Forget the entry only if you have replaced the store yourself. Then
-restart the proxies: they accept any log that one of their keys has signed.
+Proxies remember in the state the newest entry of the log that they served, for each store. If the store lacks that
+entry, they say that it is lost, and with --verify-key they serve nothing older. Run this only if you have restored or
+replaced the store yourself, and then restart the proxies. It forgets the remembered entry of the store, takes up its
+log as it stands, and writes both into the log of accounts.
 `;
 
 export function stateCommand(): Command {
@@ -73,14 +76,17 @@ export function stateCommand(): Command {
     "state backup state-2026-11-21.sqlite",
     "state backup state-2026-11-21.sqlite --state redis://127.0.0.1:6379/0",
   ).action(backUp);
-  withStateHelp(
+  const forget = withStateHelp(
     state
       .command("forget-log")
-      .description("forget the entry of the log that proxies with --verify-key served last"),
+      .description(
+        "forget the log that proxies served last, and take up the log of the store as it stands",
+      ),
     FORGET_LOG_HELP,
     "state forget-log",
-    "state forget-log --json",
-  ).action(forgetLog);
+    "state forget-log --store /var/lib/chipboard/snapshots --by ops",
+  );
+  withOptions(forget, [...storeOptions(), byOption()]).action(forgetLog);
   return state;
 }
 
@@ -110,18 +116,32 @@ async function backUp(file: string, options: StateOptions): Promise<void> {
   await print("Backed up", done, options.state, file, options);
 }
 
-async function forgetLog({ state, json }: StateOptions): Promise<void> {
-  const { forgetSeen } = await import("../state/facts.ts");
-  const { withDriver } = await import("../state/open.ts");
-  const forgotten = await withDriver(state, "use", forgetSeen);
-  if (json) {
-    printJson({ forgotten });
-  } else if (forgotten === null) {
-    printLine("No entry of the log was remembered.");
-  } else {
-    printLine(`Forgot entry ${forgotten.number} of the log, SHA-256 ${forgotten.sha256}.`);
+async function forgetLog(options: StateOptions & StoreOptions): Promise<void> {
+  const { namesOf, readSeenLog } = await import("../snapshot/log/lost.ts");
+  const store = await storeFromOptions(options);
+  try {
+    const names = await namesOf(store);
+    const log = await readSeenLog(store);
+    const forgotten = await onRegistry(options, "use", (registry) =>
+      registry.takeUpLog(names, log),
+    );
+    if (options.json) return printJson({ forgotten: entryIn(forgotten), taken_up: entryIn(log) });
+    printLine(
+      forgotten === null
+        ? `No log of ${store.location} was remembered.`
+        : `Forgot entry ${forgotten.number} of the log, SHA-256 ${forgotten.sha256}.`,
+    );
+    printLine(
+      log === null
+        ? `${store.location} holds no log.`
+        : `Took up the log of ${store.location} with entry ${log.number}, SHA-256 ${log.sha256}. Restart the proxies.`,
+    );
+  } finally {
+    await store.close();
   }
 }
+
+const entryIn = (log: SeenLog | null) => log && { number: log.number, sha256: log.sha256 };
 
 async function print(
   did: string,

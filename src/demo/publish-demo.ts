@@ -8,6 +8,7 @@ import { sessionAt, sessionKey, sessionStartMs, type Session } from "../market/s
 import { publish } from "../publish/publish.ts";
 import type { Progress } from "../publish/request.ts";
 import { readLogEnd } from "../snapshot/log/walk.ts";
+import { markStore } from "../snapshot/store-mark.ts";
 import { compareObjects, objectsOf, readManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { demoCatalogPath, readDemoEvents } from "./demo-catalog.ts";
@@ -30,7 +31,7 @@ const GATES = {
 } as const;
 
 /**
- * Publishes the sessions after the store's head up to the current one, each when it is asked for, as if its
+ * Gives a new store its mark. Publishes the sessions after the store's head up to the current one, each when it is asked for, as if its
  * time had just come. Gives the head's session, if there is a head, then each that is published. `signal` ends
  * it with its reason; a session that has been read is published first. Throws ConflictError if the store holds
  * other data than the demonstration, DamageError if its head is not whole, and the errors of `publish`.
@@ -53,6 +54,7 @@ export async function* publishDemo(
     if (damages.length > 0) throw new DamageError(`${store.location} is damaged`, damages);
     yield head.session;
   }
+  await markStore(store, clock.now());
   const current = sessionAt(clock.now());
   let last = head?.session ?? null;
   let from = head === null ? DEMO_FIRST_SESSION : head.session + 1;

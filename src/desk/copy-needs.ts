@@ -1,6 +1,6 @@
 /**
- * The objects that a copy of a store must hold besides the log. These are all that the log names and no prune
- * took, and all inputs, also of pruned snapshots.
+ * The objects that a copy of a store must hold besides the log. These are the store's mark, all that the log names
+ * and no prune took, and all inputs, also of pruned snapshots.
  */
 import { atOnce } from "../lib/at-once.ts";
 import { DamageError, orDamage } from "../lib/errors.ts";
@@ -10,6 +10,7 @@ import { sha256Hex } from "../snapshot/digest.ts";
 import { MANIFEST_BYTES_MAX } from "../snapshot/manifest.ts";
 import { isPublication, takenIn } from "../snapshot/log/entry.ts";
 import type { Publication, StoredEntry } from "../snapshot/log/entry.ts";
+import { MARK_BYTES_MAX } from "../snapshot/store-mark.ts";
 import { objectsOf, readManifest, readVerified } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import {
@@ -19,6 +20,7 @@ import {
   parseInputKey,
   snapshotFileKey,
   snapshotText,
+  STORE_MARK,
   TAKEN,
 } from "../store/paths.ts";
 
@@ -37,7 +39,7 @@ export interface Needed {
 export interface Needs {
   /** Files of snapshots, parts of the ledger, and inputs. */
   readonly files: readonly Needed[];
-  /** Manifests, which vouch for the files, and names never used again. */
+  /** Manifests, which vouch for the files, names never used again, and the mark. */
   readonly manifests: readonly Needed[];
   /** The snapshots whose objects these are. */
   readonly names: ReadonlySet<string>;
@@ -90,7 +92,15 @@ export async function needsOf(
     if (bytes === null) return;
     manifests.push({ key, sha256: sha256Hex(bytes), bytesMax: CLAIM_BYTES_MAX });
   });
+  const mark = all ? await markIn(store) : null;
+  if (mark !== null) manifests.push(mark);
   return { files: [...files.values()], manifests, names, damages };
+}
+
+/** The mark as it is stored; null: the store has none. */
+export async function markIn(store: ObjectStore): Promise<Needed | null> {
+  const bytes = await store.get(STORE_MARK, MARK_BYTES_MAX);
+  return bytes && { key: STORE_MARK, sha256: sha256Hex(bytes), bytesMax: MARK_BYTES_MAX };
 }
 
 /** An entry for each snapshot that the log names and no prune took. */

@@ -1,6 +1,6 @@
 /**
  * `snapshots copy`: brings another store to the state of this one. It copies every object that an
- * entry of the log names and no prune took, all inputs, and the names that are never used again (`taken/`).
+ * entry of the log names and no prune took, all inputs, the names that are never used again (`taken/`), and the mark.
  * Claims stay behind: they belong to runs that write into the source.
  *
  * It can stop at any time, because of its order: files, ledger months and inputs, then manifests, and last the
@@ -25,6 +25,7 @@ import {
   publicationKey,
   SESSIONS,
   snapshotText,
+  STORE_MARK,
   TAKEN,
 } from "../store/paths.ts";
 import { collected, holds, keysBelow, needsOf } from "./copy-needs.ts";
@@ -193,10 +194,11 @@ class CopyRun {
     const objects = [...files, ...manifests];
     const needed = new Map(objects.map((object) => [object.key, object]));
     const isStray = (key: string): boolean => {
+      if (key === STORE_MARK) return !needed.has(key);
       const parsed = parseSnapshotFileKey(key);
       return parsed !== null && names.has(snapshotText(parsed.name)) && !needed.has(key);
     };
-    const prefixes = [SESSIONS, LEDGER, INPUTS, TAKEN];
+    const prefixes = [STORE_MARK, SESSIONS, LEDGER, INPUTS, TAKEN];
     const keys = (await atOnce(prefixes, (prefix) => keysBelow(this.#to, prefix))).flat();
     const from = this.#from.location;
     const to = this.#to.location;

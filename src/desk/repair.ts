@@ -1,16 +1,17 @@
 /**
  * `snapshots repair`: puts back lost and damaged objects of published snapshots from another store. It
  * believes that store in nothing: the log says which manifest is right, and the manifest which files, ledger
- * months and inputs are. It does not touch whole objects. It can stop at any time; the next run puts back the rest.
+ * months and inputs are. With the whole log it also puts back the store's mark. It does not touch whole objects. It can stop at any time; the next run puts back the rest.
  */
 import { atOnce } from "../lib/at-once.ts";
-import { DamageError } from "../lib/errors.ts";
+import { DamageError, orDamage } from "../lib/errors.ts";
 import { counted } from "../lib/text.ts";
 import { readLog } from "../snapshot/log/walk.ts";
+import { readStoreId } from "../snapshot/store-mark.ts";
 import { readVerified } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../store/object-store.ts";
 import { PUBLICATIONS } from "../store/paths.ts";
-import { collected, holds, keysBelow, needsOf, type Needed } from "./copy-needs.ts";
+import { collected, holds, keysBelow, markIn, needsOf, type Needed } from "./copy-needs.ts";
 import { findEntry } from "./find-snapshot.ts";
 import { verifySnapshots } from "./verify.ts";
 
@@ -37,6 +38,11 @@ export async function repairSnapshots(
   for (const each of [from, store]) {
     const { manifests, files } = await needsOf(each, log, () => {}, false);
     for (const object of [...manifests, ...files]) needed.set(object.key, object);
+  }
+  const mark = reference === null ? await markIn(from) : null;
+  // The mark has no digest anywhere: one that can be read is right.
+  if (mark !== null && typeof (await orDamage(() => readStoreId(store))) !== "string") {
+    needed.set(mark.key, mark);
   }
   const putBack: string[] = [];
   const lacking: string[] = [];

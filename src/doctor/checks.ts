@@ -26,6 +26,12 @@ export const CHECKS = {
     runbook: `${OPERATE}/s3-redis.md#many-machines-s3-and-redis`,
     refusedAtStart: false,
   },
+  lost: {
+    gauge: "chipboard_store_lost",
+    alert: "ChipboardStoreLost",
+    runbook: `${OPERATE}/backup.md#only-the-snapshots-are-lost`,
+    refusedAtStart: false,
+  },
   condition: {
     gauge: null,
     alert: null,

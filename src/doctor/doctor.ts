@@ -3,8 +3,15 @@
  * themselves run, so that doctor finds a fault exactly where publish or serve would meet it.
  */
 import { DAY_MS, HOUR_MS, instantText, type Clock, type ServerTime } from "../lib/clock.ts";
-import { ChipboardError, DamageError, EXIT, UnfitError, UnreachableError } from "../lib/errors.ts";
 import { shownLocation } from "../lib/secrets.ts";
+import {
+  ChipboardError,
+  DamageError,
+  EXIT,
+  LostStoreError,
+  UnfitError,
+  UnreachableError,
+} from "../lib/errors.ts";
 import { counted } from "../lib/text.ts";
 import {
   createHttpServer,
@@ -20,7 +27,8 @@ import { verifySnapshots } from "../desk/verify.ts";
 import { sessionKey } from "../market/session.ts";
 import { timeFindings } from "../snapshot/log/time-gates.ts";
 import { readLogEnd, type LogEnd } from "../snapshot/log/walk.ts";
-import type { SeenEntry } from "../snapshot/log/seen.ts";
+import { requireStoreMark } from "../snapshot/store-mark.ts";
+import { lossOf, namesOf, seenOf, type SeenLog } from "../snapshot/log/lost.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
 import { surveyState } from "../state/open.ts";
 import type { ObjectStore } from "../store/object-store.ts";
@@ -70,7 +78,6 @@ export async function examine(service: Service): Promise<Finding[]> {
   const state = await orFailure(() => surveyState(service.state));
   const files = await orFailure(service.readFiles);
   const verifyKeys = files instanceof ChipboardError ? null : files;
-  const seen = state instanceof ChipboardError ? null : state.seen;
   const end = await orFailure(() => readLogEnd(store));
   const isAway = end instanceof UnreachableError;
   const head = isAway ? end : await orFailure(() => findSnapshot(store, "head"));
@@ -80,9 +87,12 @@ export async function examine(service: Service): Promise<Finding[]> {
   const nowMs = clock.now();
   return [
     checkClock(service, end, feedTime, nowMs),
-    checkStore(store, end),
+    await checkStore(store, end),
+    isAway
+      ? unknown("lost", "the store is away")
+      : await checkLost(store, state instanceof ChipboardError ? null : state.seen),
     isAway ? unknown("condition", "the store is away") : await checkCondition(store, end),
-    isAway ? unknown("head", "the store is away") : await checkHead(store, head, verifyKeys, seen),
+    isAway ? unknown("head", "the store is away") : await checkHead(store, head, verifyKeys),
     await checkSpace(store.location, service.state),
     ...checkState(service.state, state),
     checkAge(service, head, nowMs),
@@ -129,16 +139,48 @@ function checkClock(
   );
 }
 
-function checkStore({ location }: ObjectStore, end: LogEnd | ChipboardError): Finding {
+async function checkStore(store: ObjectStore, end: LogEnd | ChipboardError): Promise<Finding> {
+  const { location } = store;
   if (end instanceof UnreachableError) {
     return faultOf("store", end, "bring it back: disk or S3 server, network, credentials");
   }
   // The head's line names damage.
   if (end instanceof ChipboardError) return ok("store", `${location} answers`);
   const { newest } = end;
-  return newest === null
-    ? note("store", `${location} answers, nothing is published there`, "chipboard publish")
-    : ok("store", `${location} answers; entry ${newest.entry.number} is the newest`);
+  if (newest !== null) {
+    return ok("store", `${location} answers; entry ${newest.entry.number} is the newest`);
+  }
+  const unmarked = await orFailure(() => requireStoreMark(store));
+  return unmarked instanceof ChipboardError
+    ? faultOf("store", unmarked, "name the right store, or begin a new one: chipboard store init")
+    : note(
+        "store",
+        `${location} answers and has its mark; nothing is published there`,
+        "chipboard publish",
+      );
+}
+
+/** `seen` null: the state does not answer. */
+async function checkLost(store: ObjectStore, seen: readonly SeenLog[] | null): Promise<Finding> {
+  if (seen === null) return unknown("lost", "the state does not answer");
+  const lost = await orFailure(async () => {
+    const remembered = seenOf(seen, await namesOf(store));
+    return { remembered, why: remembered && (await lossOf(store, remembered)) };
+  });
+  // The head's line names damage.
+  if (lost instanceof ChipboardError) return unknown("lost", lost.message);
+  const { remembered, why } = lost;
+  if (why !== null) {
+    const remedy =
+      "bring the disk or bucket back, or restore a copy and run chipboard state forget-log; do not publish before";
+    return faultOf("lost", new LostStoreError(why), remedy);
+  }
+  return ok(
+    "lost",
+    remembered === null
+      ? "the state has seen no log of this store yet"
+      : `entry ${remembered.number}, the newest that proxies of this state have served, is there`,
+  );
 }
 
 /** Publish proves it each time; a store that does not exist yet is not created for it. */
@@ -164,15 +206,13 @@ async function checkHead(
   store: ObjectStore,
   head: FoundSnapshot | ChipboardError,
   verifyKeys: readonly VerifyKey[] | null,
-  seen: SeenEntry | null,
 ): Promise<Finding> {
   const remedy = "chipboard snapshots verify --all, then repair or restore";
   if (head instanceof ChipboardError) {
     const isEmpty = head.exitCode === EXIT.input;
     return faultOf("head", head, isEmpty ? "chipboard publish" : remedy);
   }
-  const memory = verifyKeys === null ? null : seen;
-  const verified = await orFailure(() => verifySnapshots(store, "head", verifyKeys, memory));
+  const verified = await orFailure(() => verifySnapshots(store, "head", verifyKeys));
   if (verified instanceof ChipboardError) return faultOf("head", verified, remedy);
   const { damages, files, bytes, entries } = verified;
   const name = snapshotText(head.name);

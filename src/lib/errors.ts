@@ -72,6 +72,9 @@ export class UnreachableError extends ChipboardError {
 /** The place answers, and its answer needs a person: a retry does not help. */
 export class UnfitError extends UnreachableError {}
 
+/** The store is not the one that the state remembers. */
+export class LostStoreError extends UnfitError {}
+
 /** Stored bytes differ from the bytes that were written. */
 export class DamageError extends ChipboardError {
   readonly exitCode = EXIT.damaged;

@@ -84,8 +84,7 @@ export interface RunningProxy {
 export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const { gatekeeper, clock, log, host, tls, store, verifyKeys = null } = options;
   const limits = { ...CONNECTION_LIMITS, ...options.limits };
-  const vouchers = verifyKeys && { keys: verifyKeys, memory: gatekeeper };
-  const reader = new LogReader(store, vouchers);
+  const reader = new LogReader(store, gatekeeper, verifyKeys);
   const onStreamFailure = (error: unknown): void =>
     log.error({ err: error }, "stored file cannot be sent");
   const live = new LiveSnapshot({ ...options, reader, onStreamFailure });

@@ -9,6 +9,7 @@ import type { StoredSeriesByIndex } from "../market/published-series.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
 import type { Publication } from "../snapshot/log/entry.ts";
 import { readLogEnd, type LogEnd } from "../snapshot/log/walk.ts";
+import { requireStoreMark } from "../snapshot/store-mark.ts";
 import { readManifest, readSnapshotFile } from "../snapshot/stored-snapshot.ts";
 import type { PerTier } from "../market/tier.ts";
 import type { RowsBefore } from "../render/known-rows.ts";
@@ -33,10 +34,14 @@ export interface Base {
 /** What a snapshot is rendered and committed on: the ledger of the head is no longer needed then. */
 export type Parent = Pick<Base, "end" | "head" | "rowsBefore">;
 
-/** Throws DamageError if an object that the head names is missing or changed. */
+/**
+ * Throws DamageError if an object that the head names is missing or changed, and UnfitError if a store without a log
+ * has no mark.
+ */
 export async function loadBase(store: ObjectStore): Promise<Base> {
   for (;;) {
     const end = await readLogEnd(store);
+    if (end.newest === null) await requireStoreMark(store);
     try {
       return await baseOf(store, end);
     } catch (error) {

@@ -38,7 +38,7 @@ const DEFAULT_ATTRIBUTION = "Price levels published with chipboard";
  *
  * Throws InputError for errors in the input or the request, RefusedError if a gate refuses it,
  * ConflictError if it contradicts published data, DamageError if the head is damaged,
- * UnreachableError if the store fails.
+ * UnreachableError if the store fails, or has neither a log nor a mark.
  */
 export async function publish(
   request: PublishRequest,

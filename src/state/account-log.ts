@@ -1,6 +1,6 @@
 /**
- * The log of accounts: an entry for each change of an account, its keys or its links. The change itself writes it, in
- * the same atomic step.
+ * The log of accounts: an entry for each change of an account, its keys or its links, and for each log of a store that
+ * `state forget-log` takes up. The change itself writes it, in the same atomic step.
  *
  *   facts:account-log                   {"last":41}
  *   facts:account-log:acme:0000000041   {"number":41,"at":"…","account":"acme","action":"accounts set",…}
@@ -11,6 +11,7 @@ import { userInfo } from "node:os";
 import type { Storage } from "unstorage";
 import { z } from "zod";
 import { instantText } from "../lib/clock.ts";
+import type { SeenLog } from "../snapshot/log/lost.ts";
 import {
   find,
   readAll,
@@ -67,6 +68,13 @@ export function keyDetails({ path, label, revoked_at, ...key }: KeyRecord): Deta
   const { expires_at, suspended, replaced_by } = key;
   return { label, expires_at, suspended, revoked_at, replaced_by };
 }
+
+/** Stands for an account in entries on the whole state. No account has this name. */
+export const NO_ACCOUNT = { id: "-", name: "-" } as const;
+
+/** What the log of accounts tells of the log of a store. */
+export const logDetails = (log: SeenLog | null): Details | null =>
+  log && { store: log.store, entry: log.number, sha256: log.sha256 };
 
 /** The fields in which two differ, before and after; null: in none. */
 export function difference(before: Details, after: Details) {

@@ -1,6 +1,6 @@
 /**
  * Copies a whole state, and makes backups: accounts, keys and links (as hashes), counts, the secret that
- * addresses are hashed with, and the newest entry of the log that proxies have accepted. The target gets
+ * addresses are hashed with, and the newest entry of each log that proxies have accepted. The target gets
  * everything in one atomic step, or nothing.
  */
 import { link, lstat, mkdtemp, readdir, rm } from "node:fs/promises";
@@ -11,9 +11,9 @@ import { DirectorySync } from "../lib/directory-sync.ts";
 import { ConflictError, DamageError, errorCode, InputError, reasonOf } from "../lib/errors.ts";
 import { isAddress, shownLocation } from "../lib/secrets.ts";
 import { counted } from "../lib/text.ts";
-import type { CountName, StateContent } from "./driver.ts";
-import type { SeenEntry } from "../snapshot/log/seen.ts";
-import { SEEN_ITEM } from "./facts.ts";
+import type { CountName, Item, StateContent } from "./driver.ts";
+import { NOWHERE, remembering, seenOf, type SeenLog } from "../snapshot/log/lost.ts";
+import { isOfSeen, seenAmong, writeSeen } from "./facts.ts";
 import { forgetAtMs } from "./month.ts";
 import { withDriver } from "./open.ts";
 
@@ -31,8 +31,15 @@ export async function copyState(from: string, to: string, nowMs: number): Promis
   await withDriver(to, "fill", async (target) => {
     const version = await target.version();
     const held = await target.readAll();
-    const isNewer = seenNumber(wanted) > seenNumber(held);
-    const items = wanted.items.filter(([name]) => name !== SEEN_ITEM || isNewer);
+    const items: Item<string | null>[] = wanted.items.filter(([name]) => !isOfSeen(name));
+    // Proxies that use the target already may have seen newer entries.
+    const seen = seenAmong(wanted.items).reduce(remembering, seenAmong(held.items));
+    if (seen.length > 0) {
+      writeSeen((name, value) => {
+        items.push([name, value && JSON.stringify(value)]);
+        return value;
+      }, seen);
+    }
     const isEmpty = Object.values(sizeOf(held)).every((size) => size === 0);
     if (isEmpty && (await target.write(version, items, counts))) return;
     throw new ConflictError(
@@ -126,11 +133,9 @@ function sizeOf({ items, counts }: StateContent) {
 /** How much a copy holds. */
 export type StateSize = ReturnType<typeof sizeOf>;
 
-/** The number of the entry of the log that the state has seen; 0: none. */
-function seenNumber({ items }: StateContent): number {
-  const [, json] = items.find(([name]) => name === SEEN_ITEM) ?? [];
-  return json === undefined ? 0 : (JSON.parse(json) as SeenEntry).number;
-}
+/** Whether the state remembers this entry of the log, or a newer one. */
+const isSeen = ({ items }: StateContent, log: SeenLog): boolean =>
+  (seenOf(seenAmong(items), { ...log, location: NOWHERE })?.number ?? 0) >= log.number;
 
 /** Proxies that use the target already may have counted more in it, and seen a newer entry. */
 async function requireCopied(wanted: StateContent, to: string): Promise<void> {
@@ -139,9 +144,9 @@ async function requireCopied(wanted: StateContent, to: string): Promise<void> {
   const used = new Map(found.counts.map((count) => [idOf(count), count.used]));
   const items = new Map(found.items);
   const isWhole =
-    wanted.items.every(([name, json]) => name === SEEN_ITEM || items.get(name) === json) &&
+    wanted.items.every(([name, json]) => isOfSeen(name) || items.get(name) === json) &&
     wanted.counts.every((count) => (used.get(idOf(count)) ?? 0) >= count.used) &&
-    seenNumber(wanted) <= seenNumber(found);
+    seenAmong(wanted.items).every((log) => isSeen(found, log));
   if (isWhole) return;
   throw new DamageError(
     `State ${shownLocation(to)} reads back differently from its source. Do not use it; copy again into another one`,

@@ -1,20 +1,25 @@
 /**
  * The facts that proxies keep in the state beside accounts and keys. They are the secret that client addresses
- * are hashed with, and the newest entry of the log that they have accepted (snapshot/log/seen.ts).
+ * are hashed with, and of each store the newest entry of the log that they have accepted (snapshot/log/lost.ts).
  */
 import { createHmac, randomBytes } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import type { Storage } from "unstorage";
 import { z } from "zod";
-import { newerSeen, seenEntry, type SeenEntry } from "../snapshot/log/seen.ts";
-import { change, find } from "./accounts.ts";
-import type { StateDriver, Subject } from "./driver.ts";
+import { remembering, seenLog, type SeenLog } from "../snapshot/log/lost.ts";
+import { seenEntry, type SeenEntry } from "../snapshot/log/seen.ts";
+import { change, find, type Write } from "./accounts.ts";
+import type { Item, StateDriver, Subject } from "./driver.ts";
 import { monthOf } from "./month.ts";
 
 const SUBJECT_BYTES = 16;
 const SECRET_ITEM = "facts:address-secret";
 const secretRecord = z.object({ secret: z.string() });
-/** The name of the item that holds the entry of the log. */
-export const SEEN_ITEM = "facts:seen-entry";
+/** The item with the remembered logs of all stores. */
+const SEEN_ITEM = "facts:seen-logs";
+const seenRecord = z.object({ logs: z.array(seenLog) });
+/** Releases before 0.4.0 kept one entry, of the only store that they knew. */
+const OLD_SEEN_ITEM = "facts:seen-entry";
 
 /** The state's secret, in hex. A state without one gets `proposed`, as soon as it takes writes. */
 export async function addressSecret(
@@ -43,20 +48,47 @@ export function addressSubject(secret: string, address: string, atMs: number): S
   return `address:${digest.subarray(0, SUBJECT_BYTES).toString("base64url")}`;
 }
 
-/** The entry that the state has seen; null: none. */
-export const seenIn = (storage: Storage): Promise<SeenEntry | null> =>
-  find(storage, seenEntry, SEEN_ITEM);
+/** What the state remembers of the log of each store. */
+export async function seenIn(storage: Storage): Promise<SeenLog[]> {
+  const records = [
+    find(storage, seenRecord, SEEN_ITEM),
+    find(storage, seenEntry, OLD_SEEN_ITEM),
+  ] as const;
+  return seenOfRecords(...(await Promise.all(records)));
+}
 
-export const see = (state: StateDriver, entry: SeenEntry): Promise<SeenEntry> =>
+/** The same among all items of a state. */
+export function seenAmong(items: readonly Item<string>[]): SeenLog[] {
+  const valueOf = (item: string): unknown =>
+    JSON.parse(items.find(([name]) => name === item)?.[1] ?? "null");
+  return seenOfRecords(
+    seenRecord.nullable().parse(valueOf(SEEN_ITEM)),
+    seenEntry.nullable().parse(valueOf(OLD_SEEN_ITEM)),
+  );
+}
+
+export const isOfSeen = (item: string): boolean => item === SEEN_ITEM || item === OLD_SEEN_ITEM;
+
+const seenOfRecords = (
+  record: z.infer<typeof seenRecord> | null,
+  old: SeenEntry | null,
+): SeenLog[] => [
+  ...(record?.logs ?? []),
+  ...(old === null ? [] : [{ store: null, first: null, ...old, locations: [] }]),
+];
+
+/** Remembers a log (see LogMemory). */
+export const see = (state: StateDriver, log: SeenLog): Promise<void> =>
   change(state, async (write) => {
-    const newer = newerSeen(await seenIn(state.storage), entry);
-    return newer === entry ? write(SEEN_ITEM, entry) : newer;
+    const before = await seenIn(state.storage);
+    const after = remembering(before, log);
+    if (!isDeepStrictEqual(before, after)) writeSeen(write, after);
   });
 
-/** Forgets the entry. Returns it; null: none was seen. */
-export const forgetSeen = (state: StateDriver): Promise<SeenEntry | null> =>
-  change(state, async (write) => {
-    const held = await seenIn(state.storage);
-    if (held !== null) write(SEEN_ITEM, null);
-    return held;
-  });
+/** Writes the remembered logs of all stores. */
+export function writeSeen(write: Write, logs: readonly SeenLog[]): void {
+  const old = logs.find(({ first }) => first === null);
+  const others = logs.filter((log) => log !== old);
+  write(SEEN_ITEM, others.length === 0 ? null : { logs: others });
+  write(OLD_SEEN_ITEM, old === undefined ? null : { number: old.number, sha256: old.sha256 });
+}

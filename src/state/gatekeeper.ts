@@ -8,7 +8,7 @@ import type { Clock } from "../lib/clock.ts";
 import { reasonOf, UnreachableError } from "../lib/errors.ts";
 import { Counts } from "./counts.ts";
 import type { StateDriver, Subject } from "./driver.ts";
-import type { LogMemory, SeenEntry } from "../snapshot/log/seen.ts";
+import type { LogMemory, SeenLog } from "../snapshot/log/lost.ts";
 import { countAccounts } from "./accounts.ts";
 import { addressSecret, addressSubject, see, seenIn } from "./facts.ts";
 import { Verdicts, type Checked } from "./verdicts.ts";
@@ -81,12 +81,12 @@ export class Gatekeeper implements LogMemory, Checked {
   }
 
   /** See LogMemory. */
-  seen(): Promise<SeenEntry | null> {
+  seen(): Promise<readonly SeenLog[]> {
     return seenIn(this.#driver.storage).catch(this.#throwExplained);
   }
 
-  see(entry: SeenEntry): Promise<SeenEntry> {
-    return see(this.#driver, entry).catch(this.#throwExplained);
+  see(log: SeenLog): Promise<void> {
+    return see(this.#driver, log).catch(this.#throwExplained);
   }
 
   readonly #throwExplained = (error: unknown): never => {

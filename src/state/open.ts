@@ -4,7 +4,7 @@ import { InputError, UnreachableError } from "../lib/errors.ts";
 import { isAddress, shownLocation } from "../lib/secrets.ts";
 import type { StateDriver, StatePurpose } from "./driver.ts";
 import { countAccounts } from "./accounts.ts";
-import type { SeenEntry } from "../snapshot/log/seen.ts";
+import type { SeenLog } from "../snapshot/log/lost.ts";
 import { addressSecret, seenIn } from "./facts.ts";
 import { Gatekeeper, type Listeners } from "./gatekeeper.ts";
 import { Registry } from "./registry.ts";
@@ -66,12 +66,12 @@ async function survey(location: string, driver: StateDriver): Promise<StateSurve
 }
 
 /**
- * Looks at the state of `location` as a proxy does at its start, and at the entry of the log that proxies have
+ * Looks at the state of `location` as a proxy does at its start, and at the logs that proxies have
  * seen. Writes nothing. Throws as `withRegistry` does.
  */
 export const surveyState = (
   location: string,
-): Promise<StateSurvey & { readonly seen: SeenEntry | null }> =>
+): Promise<StateSurvey & { readonly seen: readonly SeenLog[] }> =>
   withDriver(location, "use", async (driver) => ({
     ...(await survey(location, driver)),
     seen: await seenIn(driver.storage),

@@ -6,12 +6,15 @@
  * the database's error passes (see StateDriver).
  */
 import { ConflictError, InputError } from "../lib/errors.ts";
+import { remembering, seenOf, type SeenLog, type StoreNames } from "../snapshot/log/lost.ts";
 import { TIERS, type KeyTierName } from "../market/tier.ts";
 import {
   accountDetails,
   difference,
   forgetLogOf,
+  logDetails,
   logOf,
+  NO_ACCOUNT,
   type AccountLogEntry,
 } from "./account-log.ts";
 import {
@@ -31,6 +34,7 @@ import {
   type Write,
 } from "./accounts.ts";
 import { quoted } from "./api-keys.ts";
+import { seenIn, writeSeen } from "./facts.ts";
 import { KeyRegistry } from "./key-registry.ts";
 import { daysWithCounts, forgetAtMs, monthOf, monthsWithCounts } from "./month.ts";
 import type { Note } from "./registry-base.ts";
@@ -162,6 +166,25 @@ export class Registry extends KeyRegistry {
         await forgetLogOf(this.storage, write, old);
       }
       return this.#view(account);
+    });
+  }
+
+  /**
+   * Forgets the log that proxies have seen in the store of these names, and everything else that was seen at its
+   * location. Remembers `log` in its place; null: the store holds none. Returns the forgotten log; null: none.
+   */
+  async takeUpLog(names: StoreNames, log: SeenLog | null): Promise<SeenLog | null> {
+    return this.change(async (write, note) => {
+      const seen = await seenIn(this.storage);
+      const held = seenOf(seen, names);
+      const others = seen.filter(
+        (each) => each !== held && !each.locations.includes(names.location),
+      );
+      writeSeen(write, log === null ? others : remembering(others, log));
+      const [before, after] = [logDetails(held), logDetails(log)];
+      if (before !== after)
+        note({ action: "state forget-log", account: NO_ACCOUNT, before, after });
+      return held;
     });
   }
 

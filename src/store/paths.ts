@@ -1,6 +1,7 @@
 /**
  * Every key of a store. Only this module formats and parses keys:
  *
+ *   store.json                               the mark of the store (see snapshot/store-mark.ts)
  *   publications/0000000042.json
  *   sessions/2026-11-21T00Z/r1/manifest.json
  *   sessions/2026-11-21T00Z/r1/pro/SHA256SUMS
@@ -12,6 +13,8 @@
  */
 import { parseSession, sessionKey, type Session } from "../market/session.ts";
 
+/** The mark of the store. */
+export const STORE_MARK = "store.json";
 /** Below it: the log. */
 export const PUBLICATIONS = "publications/";
 /** Below it: the snapshots, by session and revision. */

@@ -5,7 +5,7 @@
 import { describe, expect, test } from "vitest";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { ChipboardError } from "../../src/lib/errors.ts";
-import { publish } from "../../src/publish/publish.ts";
+import { begin, publish } from "../store/begun.ts";
 import { rerender } from "../../src/publish/rerender.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
@@ -207,7 +207,9 @@ describe("--rerender", () => {
   });
 
   test("of an empty store: 4", async () => {
-    const error = await again(new MemoryStore()).catch((cause: unknown) => cause);
+    const store = new MemoryStore();
+    await begin(store);
+    const error = await again(store).catch((cause: unknown) => cause);
     expect(error).toBeInstanceOf(ChipboardError);
     expect(error).toMatchObject({
       exitCode: 4,

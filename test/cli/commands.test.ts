@@ -88,7 +88,8 @@ describe("--help", () => {
     ["state init", STATE],
     ["state copy", ["--json"]],
     ["state backup", STATE],
-    ["state forget-log", STATE],
+    ["state forget-log", ["--by", ...STORE, ...STATE]],
+    ["store init", STORE],
     ["check", ["--key", "--verify-key", "--remember", "--json"]],
   ])("%s has examples, every option and its variable, if it has one", async (command, options) => {
     const { code, stdout, stderr } = await run(`${command} --help`);

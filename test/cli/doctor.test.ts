@@ -69,12 +69,21 @@ test("before anything is there, it lists missing things with remedies, and creat
   const { code, json, results } = await doctor();
   expect(code).toBe(5);
   expect(Object.keys(results)).toEqual(Object.keys(CHECKS));
-  expect(results).toMatchObject({ store: "note", head: "fault", state: "fault", age: "unknown" });
+  expect(results).toMatchObject({ store: "fault", head: "fault", state: "fault", age: "unknown" });
   for (const { result, remedy } of json.checks) {
     if (result === "fault" || result === "note") expect(remedy).toMatch(/\w/);
     else expect(remedy).toBeNull();
   }
   expect(contents()).toEqual(before);
+});
+
+test("a store that has only begun is no fault, and one that has not names the command", async () => {
+  await run("store init --store begun");
+  const found = (await doctor("--store begun")).json.checks[1];
+  expect(found).toMatchObject({ check: "store", result: "note", remedy: "chipboard publish" });
+  const missing = (await doctor("--store elsewhere")).json.checks[1];
+  expect(missing).toMatchObject({ check: "store", result: "fault", exit_code: 5 });
+  expect(missing.remedy).toContain("chipboard store init");
 });
 
 describe("a service that is well", () => {

@@ -2,6 +2,7 @@
 import { vi } from "vitest";
 import { run } from "../../src/main.ts";
 import { BIN, NOW, type Ran, type RunOptions } from "../program/program.ts";
+import { beginFolder } from "../store/begun.ts";
 
 /**
  * Runs `chipboard ARGS` in this process, which is many times faster than a process of its own. Only
@@ -9,7 +10,7 @@ import { BIN, NOW, type Ran, type RunOptions } from "../program/program.ts";
  */
 export async function inProcess(
   args: readonly string[],
-  { env = {}, cwd = process.cwd() }: Pick<RunOptions, "env" | "cwd"> = {},
+  { env = {}, cwd = process.cwd(), begins = true }: Pick<RunOptions, "env" | "cwd" | "begins"> = {},
 ): Promise<Ran> {
   const output = { stdout: "", stderr: "" };
   const spies = (["stdout", "stderr"] as const).map((name) =>
@@ -22,6 +23,7 @@ export async function inProcess(
     if (/^(AWS_|CHIPBOARD_)|_proxy$/i.test(name)) vi.stubEnv(name, undefined);
   for (const [name, value] of Object.entries({ CHIPBOARD_NOW: NOW, ...env }))
     vi.stubEnv(name, value);
+  const end = begins ? await beginFolder(args, { cwd, env }) : null;
   const before = process.cwd();
   process.chdir(cwd);
   try {
@@ -31,5 +33,6 @@ export async function inProcess(
     process.chdir(before);
     vi.unstubAllEnvs();
     for (const spy of spies) spy.mockRestore();
+    await end?.();
   }
 }

@@ -6,7 +6,7 @@ import { prune } from "../../src/desk/prune.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { describeSnapshot } from "../../src/desk/show.ts";
 import { verifySnapshots } from "../../src/desk/verify.ts";
-import { publish } from "../../src/publish/publish.ts";
+import { publish } from "../store/begun.ts";
 import type { LogKeys } from "../../src/snapshot/log/sign.ts";
 import { parseSigningKey } from "../../src/snapshot/signing-key.ts";
 import { MemoryStore } from "../store/memory-store.ts";

@@ -3,7 +3,7 @@ import { ChipboardError } from "../../src/lib/errors.ts";
 import type { GateOptions } from "../../src/feed/gates.ts";
 import type { InputSource } from "../../src/feed/source.ts";
 import { parseSession, sessionStartMs, type Session } from "../../src/market/session.ts";
-import { publish } from "../../src/publish/publish.ts";
+import { publish } from "../store/begun.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
 import type { PublishRequest } from "../../src/publish/request.ts";
 import { readHead } from "../store/log-entries.ts";

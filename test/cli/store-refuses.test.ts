@@ -40,8 +40,8 @@ describe("a store that cannot be written", () => {
     expect(readFileSync(join(folder, "q.csv"), "utf8")).toBe(levels(11));
   });
 
-  test("a folder that cannot be created: 5, and the run ends", async () => {
-    const { code, stderr } = await publish("--catalog c.csv --quotes q.csv --store /proc/nope");
+  test("a folder that cannot be created cannot be begun: 5, and the run ends", async () => {
+    const { code, stderr } = await inProcess("store init --store /proc/nope".split(" "));
     expect([code, stderr]).toEqual([
       5,
       expect.stringContaining('error: --store "/proc/nope": cannot write to it: '),

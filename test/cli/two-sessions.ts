@@ -1,5 +1,6 @@
 /** A store with two sessions, and a run that must fail. */
 import { expect } from "vitest";
+import { begin } from "../store/begun.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import {
@@ -39,6 +40,7 @@ export async function published(
 
 /** Expects a run to fail and to change nothing. */
 export async function failure(store: ObjectStore, run: Run): Promise<Ended> {
+  await begin(store);
   const before = await contentOf(store);
   const ended = await tryPublish(store, run);
   expect(await contentOf(store)).toEqual(before);

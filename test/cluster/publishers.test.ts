@@ -14,7 +14,7 @@ import { ConflictError, UnreachableError } from "../../src/lib/errors.ts";
 import { sourceOf } from "../../src/feed/source.ts";
 import { parseSession, type Session } from "../../src/market/session.ts";
 import type { Progress } from "../../src/publish/request.ts";
-import { publish } from "../../src/publish/publish.ts";
+import { publish } from "../store/begun.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { openStore } from "../../src/store/open-store.ts";

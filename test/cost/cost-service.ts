@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { dateText, dayOf, sessionUtc } from "../../src/market/session.ts";
 import { TIERS } from "../../src/market/tier.ts";
-import { publish } from "../../src/publish/publish.ts";
+import { publish } from "../store/begun.ts";
 import { NO_KEYS } from "../../src/snapshot/log/sign.ts";
 import { SESSION, startTestProxy, TestClock } from "../http/fixture.ts";
 import { openGatekeeper } from "../../src/state/open.ts";

@@ -392,6 +392,20 @@ test("only the state is lost: its newest backup serves every key again", async (
   expect(JSON.parse(await withKey("usage"))).toMatchObject({ account: "first" });
 });
 
+test("only the snapshots are lost: the proxy says so, and serves their copy when that is taken up", async () => {
+  const log = await machine.expect("chipboard snapshots ls --json");
+  await machine.expect(
+    "rm -rf /var/lib/chipboard/snapshots; systemctl start chipboard-publish.service || :",
+  );
+  await eventually(async () => (await readyz())["store"] === "lost");
+  expect((await machine.run("chipboard doctor")).code).toBe(5);
+  expect((await machine.run("ls /var/lib/chipboard/snapshots/publications")).code).not.toBe(0);
+  const printed = await machine.expect(blocks("Only the snapshots are lost").join(""));
+  expect(printed).toContain("Took up the log of /var/lib/chipboard/snapshots with entry");
+  expect(await readyz()).toMatchObject({ status: "ready", store: "ok" });
+  expect(await machine.expect("chipboard snapshots ls --json")).toBe(log);
+});
+
 test("upgrade and go back: the service runs the release that is named", async () => {
   const installed = await machine.expect("chipboard --version");
   await machine.expect(`cd /srv/source && sed -i 's/"version": ".*"/"version": "9.9.9"/' package.json

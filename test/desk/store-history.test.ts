@@ -6,7 +6,7 @@ import { prune } from "../../src/desk/prune.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { verifySnapshots } from "../../src/desk/verify.ts";
 import { SESSION_MS, sessionAt, sessionKey } from "../../src/market/session.ts";
-import { publish } from "../../src/publish/publish.ts";
+import { publish } from "../store/begun.ts";
 import { readPublications } from "../store/log-entries.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";

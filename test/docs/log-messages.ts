@@ -18,6 +18,10 @@ const MEANINGS: Readonly<Record<string, readonly [meaning: string, remedy: strin
     "check the store; run `chipboard snapshots verify --all`",
   ],
   "only signed entries are served": ["the proxy was started with `--verify-key`", ""],
+  "the store is lost": [
+    "it lacks what the state remembers of it; `err` says what",
+    "see [Only the snapshots are lost](../operate/backup.md#only-the-snapshots-are-lost)",
+  ],
   "publication log cannot be read": [
     "the proxy goes on with its snapshot and tries again; `err` says why",
     "`damaged`: run `chipboard snapshots verify`; otherwise check the store",

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { InputSource } from "../../src/feed/source.ts";
 import { parseSession } from "../../src/market/session.ts";
-import { publish } from "../../src/publish/publish.ts";
+import { publish } from "../store/begun.ts";
 import { expectNothingLost } from "./short.ts";
 import { FEED_SESSION } from "../../tools/faults/feed-table.ts";
 import type { Publish } from "../../tools/faults/feed-trial.ts";

@@ -7,7 +7,7 @@ import { hash, verify } from "node:crypto";
 import { DamageError } from "../../src/lib/errors.ts";
 import { LogReader } from "../../src/proxy/serve/log-reader.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
-import { newerSeen, type SeenEntry } from "../../src/snapshot/log/seen.ts";
+import { remembering, type SeenLog } from "../../src/snapshot/log/lost.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { parsePublicationKey, publicationKey, PUBLICATIONS } from "../../src/store/paths.ts";
 import { GOLDEN_KEY } from "../golden/golden-key.ts";
@@ -22,7 +22,7 @@ export class LogWitness {
   /** The SHA-256 of the entry that was created, by number. */
   readonly #created = new Map<number, string>();
   /** What the proxies of one state remember. */
-  #seen: SeenEntry | null = null;
+  #seen: readonly SeenLog[] = [];
   /** The log of a proxy that runs all the time. */
   readonly #running: LogReader;
   #breach: Error | null = null;
@@ -87,9 +87,9 @@ export class LogWitness {
   #proxy(): LogReader {
     const memory = {
       seen: async () => this.#seen,
-      see: async (entry: SeenEntry) => (this.#seen = newerSeen(this.#seen, entry) ?? entry),
+      see: async (log: SeenLog) => void (this.#seen = remembering(this.#seen, log)),
     };
-    return new LogReader(this.#store, { keys: KEYS, memory });
+    return new LogReader(this.#store, memory, KEYS);
   }
 
   #attempted({ kind, key, bytes }: Operation): void {

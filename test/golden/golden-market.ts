@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { sourceOf, type InputSource } from "../../src/feed/source.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { parseSession, sessionStartMs, type Session } from "../../src/market/session.ts";
-import { publish } from "../../src/publish/publish.ts";
+import { publish } from "../store/begun.ts";
 import type { LogKeys } from "../../src/snapshot/log/sign.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { SIGNED } from "./golden-key.ts";

@@ -8,7 +8,7 @@ import { parseSession, type Session } from "../../src/market/session.ts";
 import { KEY_TIER_NAMES, type KeyTierName } from "../../src/market/tier.ts";
 import { createLogger } from "../../src/proxy/ops/request-log.ts";
 import { startProxy, type ProxyOptions, type RunningProxy } from "../../src/proxy/listen.ts";
-import { publish } from "../../src/publish/publish.ts";
+import { publish } from "../store/begun.ts";
 import type { PublishRequest } from "../../src/publish/request.ts";
 import type { Gatekeeper } from "../../src/state/gatekeeper.ts";
 import { openGatekeeper } from "../../src/state/open.ts";

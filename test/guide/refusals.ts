@@ -89,7 +89,8 @@ export async function askRefusals(service: ExampleService): Promise<Example[]> {
   await ask(streaming, `${API}/export.csv`, "pro");
 
   const limits = { headersMs: 200, requestMs: 300 };
-  const empty = await service.serve(new MemoryStore(), { limits });
+  // At another place: the state remembers the store of the others.
+  const empty = await service.serve(new MemoryStore("memory:empty"), { limits });
   await ask(empty, `${API}/prices`);
   const unfinished = `GET ${API}/prices`;
   const [status, body] = await answerTo(empty, `${unfinished} HTTP/1.1\r\nHost: x\r\n`);

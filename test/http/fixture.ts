@@ -20,7 +20,7 @@ import { KEY_TIER_NAMES, type KeyTierName } from "../../src/market/tier.ts";
 import type { ProxyOptions, RunningProxy } from "../../src/proxy/listen.ts";
 import { createLogger } from "../../src/proxy/ops/request-log.ts";
 import { startProxy } from "../../src/proxy/listen.ts";
-import { publish } from "../../src/publish/publish.ts";
+import { publish } from "../store/begun.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
 import { NO_KEYS } from "../../src/snapshot/log/sign.ts";
 import { MemoryStore } from "../store/memory-store.ts";

@@ -35,11 +35,11 @@ async function output(args: readonly string[], cwd: string): Promise<string> {
 }
 /** In a process of its own: its files and output name the program that runs. */
 const init = (place: string): Promise<string> => outputOf(["init", place], { cwd: folder });
-/** The files of a folder, without the state. */
+/** The files of a folder, without the state and the stores. */
 const contentOf = (place: string): Record<string, string> =>
   Object.fromEntries(
     readdirSync(place)
-      .filter((name) => name !== "state")
+      .filter((name) => !["state", "snapshots", "samples"].includes(name))
       .map((name) => [name, readFileSync(join(place, name), "utf8")]),
   );
 const accountsIn = (place: string): Promise<string> => output(["accounts", "ls"], place);

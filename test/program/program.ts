@@ -3,6 +3,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { beginFolder } from "../store/begun.ts";
 
 export const BIN = join(import.meta.dirname, "../../bin/chipboard.ts");
 const AS_NOBODY = join(import.meta.dirname, "setuid.ts");
@@ -33,6 +34,8 @@ export interface RunOptions extends StartOptions {
   readonly stdin?: string;
   /** Kill it (SIGKILL) after this time. */
   readonly killAfterMs?: number;
+  /** False: a publish finds its folder as it is. Otherwise a new one gets its mark before. */
+  readonly begins?: boolean;
 }
 
 export interface Ran {
@@ -87,7 +90,8 @@ export function start(args: readonly string[], options: StartOptions = {}): Chil
 
 /** Runs `chipboard ARGS` until it ends. */
 export async function chipboard(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
-  const { stdin = "", killAfterMs } = options;
+  const { stdin = "", killAfterMs, begins = true } = options;
+  const end = begins ? await beginFolder(args, options) : null;
   const child = start(args, options);
   const output = collect(child);
   // A program that ends early does not read its input. The test must not fail for that.
@@ -96,6 +100,7 @@ export async function chipboard(args: readonly string[], options: RunOptions = {
     killAfterMs === undefined ? undefined : setTimeout(() => child.kill("SIGKILL"), killAfterMs);
   const [code] = (await once(child, "close")) as [number | null];
   clearTimeout(timer);
+  await end?.();
   return { code, ...output };
 }
 

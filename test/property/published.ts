@@ -5,7 +5,7 @@ import { parquetReadObjects } from "hyparquet";
 import exceljs, { type CellValue } from "exceljs";
 import type { InputSource } from "../../src/feed/source.ts";
 import { parseSession, type Session } from "../../src/market/session.ts";
-import { publish } from "../../src/publish/publish.ts";
+import { publish } from "../store/begun.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { snapshotFileKey } from "../../src/store/paths.ts";

@@ -13,8 +13,12 @@ import {
  * objects end with the process.
  */
 export class MemoryStore implements ObjectStore {
-  readonly location = "memory:";
+  readonly location: string;
   readonly #objects = new Map<string, Buffer>();
+
+  constructor(location = "memory:") {
+    this.location = location;
+  }
 
   async get(key: string, bytesMax = Infinity, part?: ObjectPart): Promise<Buffer | null> {
     const bytes = this.#objects.get(key)?.subarray(part?.at, part?.end);

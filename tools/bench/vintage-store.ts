@@ -8,7 +8,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { sourceOf } from "../../src/feed/source.ts";
 import { USUAL_LIMITS } from "../../src/feed/finding.ts";
-import { publish } from "../../src/publish/publish.ts";
+import { publish } from "../../test/store/begun.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
 import { appendRollback } from "../../src/snapshot/log/append.ts";
 import { mustRead, readLogEnd } from "../../src/snapshot/log/walk.ts";

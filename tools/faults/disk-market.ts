@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { ChipboardError } from "../../src/lib/errors.ts";
 import type { InputSource } from "../../src/feed/source.ts";
 import { parseSession, sessionStartMs, type Session } from "../../src/market/session.ts";
-import { publish } from "../../src/publish/publish.ts";
+import { publish } from "../../test/store/begun.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { catalogOf, quotesOf } from "../../test/cli/small-market.ts";
 import type { Ran } from "../../test/program/program.ts";

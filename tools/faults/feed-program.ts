@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { verifySnapshots } from "../../src/desk/verify.ts";
-import { publish } from "../../src/publish/publish.ts";
+import { publish } from "../../test/store/begun.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { chipboard } from "../../test/program/program.ts";
 import { Tally, type FaultOptions, type FaultRow } from "./fault.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { InputSource } from "../../src/feed/source.ts";
 import { parseSession, sessionStartMs, type Session } from "../../src/market/session.ts";
-import type { publish as realPublish } from "../../src/publish/publish.ts";
+import type { publish as realPublish } from "../../test/store/begun.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
 import { MemoryStore } from "../../test/store/memory-store.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";

@@ -2,7 +2,7 @@
  * Hostile feeds: catalogs, quotes and closes with any content. Each is published correctly, or it is
  * refused with line and column and nothing is written.
  */
-import { publish } from "../../src/publish/publish.ts";
+import { publish } from "../../test/store/begun.ts";
 import type { Format } from "../../src/feed/source.ts";
 import { Tally, type FaultOptions, type FaultRow } from "./fault.ts";
 import { fetchAnswers } from "./feed-answers.ts";

@@ -9,7 +9,7 @@ import type { InputSource } from "../../src/feed/source.ts";
 import { prune } from "../../src/desk/prune.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import type { Session } from "../../src/market/session.ts";
-import { publish } from "../../src/publish/publish.ts";
+import { publish } from "../../test/store/begun.ts";
 import { appendEntry } from "../../src/snapshot/log/append.ts";
 import { NO_KEYS } from "../../src/snapshot/log/sign.ts";
 import { readLogEnd } from "../../src/snapshot/log/walk.ts";

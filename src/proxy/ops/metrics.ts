@@ -20,7 +20,7 @@ interface Served extends FeedFacts {
 export interface Observed {
   readonly live: {
     readonly current: Served | null;
-    readonly trouble: { readonly kind: "damaged" | "unreachable" } | null;
+    readonly trouble: { readonly kind: "damaged" | "unreachable" | "lost" } | null;
     readonly loads: { readonly loaded: number; readonly failed: number };
   };
   readonly archive: { readonly heldBytes: number };
@@ -83,6 +83,7 @@ const HELP = {
   chipboard_accounts: "Accounts in the state.",
   chipboard_snapshot_damaged: "1 when the newest publication is damaged.",
   chipboard_store_up: "1 when the store answers.",
+  chipboard_store_lost: "1 when the store is not the one that the state remembers.",
   chipboard_snapshot_loads_total: "Snapshots loaded.",
   chipboard_snapshot_load_failures_total: "Loads of a snapshot that failed.",
 } as const;
@@ -131,6 +132,7 @@ export class ProxyMetrics {
       chipboard_accounts: () => gatekeeper.accounts,
       chipboard_snapshot_damaged: () => Number(live.trouble?.kind === "damaged"),
       chipboard_store_up: () => Number(live.trouble?.kind !== "unreachable"),
+      chipboard_store_lost: () => Number(live.trouble?.kind === "lost"),
       chipboard_snapshot_loads_total: () => live.loads.loaded,
       chipboard_snapshot_load_failures_total: () => live.loads.failed,
     };

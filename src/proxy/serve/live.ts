@@ -14,6 +14,7 @@ import type { Clock } from "../../lib/clock.ts";
 import {
   ChipboardError,
   DamageError,
+  LostStoreError,
   reasonOf,
   UnfitError,
   UnreachableError,
@@ -40,9 +41,9 @@ export interface LiveSnapshotOptions extends LoadOptions {
   readonly pollMs: number;
 }
 
-/** Why the newest publication is not the one served. */
+/** Why the newest publication is not the one served. Lost: the store is not the one that the state remembers. */
 interface Trouble {
-  readonly kind: "damaged" | "unreachable";
+  readonly kind: "damaged" | "unreachable" | "lost";
   readonly message: string;
 }
 
@@ -132,7 +133,8 @@ export class LiveSnapshot {
       this.trouble = null;
       log.info({}, "store answers again");
     }
-    if (trouble !== null) this.#report(trouble, UNREADABLE);
+    if (trouble instanceof LostStoreError) this.#report(trouble, "the store is lost");
+    else if (trouble !== null) this.#report(trouble, UNREADABLE);
   }
 
   /** Loads the head; while nothing is served, the newest publication that loads. */
@@ -181,7 +183,12 @@ export class LiveSnapshot {
 
   #report(error: unknown, what: string): void {
     if (this.#closed) return;
-    const kind = error instanceof DamageError ? "damaged" : "unreachable";
+    const kind =
+      error instanceof LostStoreError
+        ? "lost"
+        : error instanceof DamageError
+          ? "damaged"
+          : "unreachable";
     const message = `${what}: ${reasonOf(error)}`;
     if (this.trouble?.message !== message) {
       const kept = this.current?.stamp.text ?? null;

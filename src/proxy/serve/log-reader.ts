@@ -4,39 +4,42 @@
  * poll compares the newest one and, in turn, one of the others with the store, so that a change is reported,
  * and about every thirtieth poll lists the log to find gaps.
  *
+ * The log must have the newest entry that proxies of this state have accepted before: otherwise the store is
+ * lost (snapshot/log/lost.ts). Without keys, the proxy then serves what there is, and says so; with keys it serves
+ * nothing that is older.
+ *
  * With keys, the log ends for the proxy at the newest entry that one of them signed: it is proven by its
- * links from the first entry on, and must have the newest entry that proxies of this state have accepted
- * before. An unsigned end waits until a signed entry comes after it. Without keys, damaged entries of the
- * past are left out until they are whole.
+ * links from the first entry on. An unsigned end waits until a signed entry comes after it. Without keys, damaged
+ * entries of the past are left out until they are whole.
  */
-import { DamageError, orDamage, UnreachableError } from "../../lib/errors.ts";
+import { DamageError, LostStoreError, orDamage, UnreachableError } from "../../lib/errors.ts";
 import {
   isPublication,
   type Entry,
   type Publication,
   type StoredEntry,
 } from "../../snapshot/log/entry.ts";
-import { requireSeen, type LogMemory, type SeenEntry } from "../../snapshot/log/seen.ts";
+import { lossOf, placeOf, seenOf, type LogMemory, type SeenLog } from "../../snapshot/log/lost.ts";
+import { requireSeen } from "../../snapshot/log/seen.ts";
 import { requireSigned, signerOf } from "../../snapshot/log/sign.ts";
 import { entriesIn, lacks, listLog, mustRead, walkLog } from "../../snapshot/log/walk.ts";
 import type { VerifyKey } from "../../snapshot/signing-key.ts";
+import { readStoreId } from "../../snapshot/store-mark.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
 import { snapshotText, type SnapshotName } from "../../store/paths.ts";
 
 /** The cost of a listing grows with the length of the log. */
 const POLLS_PER_LISTING = 30;
-const WAY_ON = '; if it is the right one, run "state forget-log" and start the proxy again';
-
-/** Whose signatures vouch for the log, and what remembers it. */
-export interface Vouchers {
-  readonly keys: readonly VerifyKey[];
-  readonly memory: LogMemory;
-}
+const WAY_ON =
+  'Bring its disk or bucket back, or restore a copy and run "chipboard state forget-log"';
 
 /** Reads and follows the log of one store. */
 export class LogReader {
   readonly #store: ObjectStore;
-  readonly #vouchers: Vouchers | null;
+  readonly #memory: LogMemory | null;
+  readonly #keys: readonly VerifyKey[] | null;
+  /** The id of the store's mark; null: it has none, or it cannot be read. */
+  #id: string | null = null;
   /** The entry with the number n is at n − 1; an error in the place of one that is damaged. */
   readonly #log: (StoredEntry | DamageError)[] = [];
   /** Entries read after it that are not accepted yet. */
@@ -57,10 +60,15 @@ export class LogReader {
   #pollsToListing = 0;
   #following: Promise<Error | null> | null = null;
 
-  /** `vouchers` null: nobody must have signed the log. */
-  constructor(store: ObjectStore, vouchers: Vouchers | null) {
+  /** `memory` null: nothing remembers the log. One of the keys must have signed it; null: nobody must. */
+  constructor(
+    store: ObjectStore,
+    memory: LogMemory | null,
+    keys: readonly VerifyKey[] | null = null,
+  ) {
     this.#store = store;
-    this.#vouchers = vouchers;
+    this.#memory = memory;
+    this.#keys = keys;
   }
 
   /** The number of the newest entry; 0: none. */
@@ -91,9 +99,9 @@ export class LogReader {
   }
 
   /**
-   * Reads on; callers at the same time share the reading. Returns why the log is not followed to its end, or
-   * differs from the one that was read; null: it is the same. Throws UnreachableError if the store does not
-   * answer, or at the start the memory.
+   * Reads on; callers at the same time share the reading. Returns why the log is not followed to its end, differs
+   * from the one that was read, or is not the one that is remembered (LostStoreError). Null: it is the same. Throws
+   * UnreachableError if the store does not answer, or at the start the memory.
    */
   follow(): Promise<Error | null> {
     this.#following ??= this.#follow().finally(() => (this.#following = null));
@@ -103,24 +111,51 @@ export class LogReader {
   async #follow(): Promise<Error | null> {
     const isFirst = this.newestNumber === 0;
     // Before the log: while that is read, another proxy may accept an entry that comes after its end.
-    const seeing = this.#vouchers?.memory.seen();
+    const remembering = this.#memory?.seen();
     // A proxy that runs goes on while the state does not answer.
-    const seen = (await (isFirst ? seeing : seeing?.catch(nullIfUnreachable))) ?? null;
+    const logs = (await (isFirst ? remembering : remembering?.catch(nullIfUnreachable))) ?? null;
+    if (isFirst) this.#id = await idOf(this.#store);
     // If an entry is missing, only a listing shows the later ones.
     const isListed = this.#pollsToListing === 0;
     const { newest, gap } = isListed ? await listLog(this.#store) : { newest: 0, gap: null };
     if (!isListed) this.#pollsToListing -= 1;
     else if (gap === null) this.#pollsToListing = POLLS_PER_LISTING;
-    const damage = (await this.#readOn()) ?? (seen === null ? gap : null);
-    if (this.#vouchers === null) {
+    const unread = await this.#readOn();
+    const seen = logs && seenOf(logs, this.#names());
+    const lost = seen === null ? null : await this.#lossOf(seen, unread);
+    const damage = unread ?? (this.#keys === null || seen === null ? gap : null);
+    if (this.#keys === null) {
       for (const stored of this.#waiting.splice(0)) this.#add(stored);
       if (isFirst) await this.#readPast(newest);
-    } else {
-      const vouchers = this.#vouchers;
-      const refusal = await damageOf(() => this.#accept(vouchers, seen, damage));
-      if (refusal !== null) return refusal;
     }
-    return damage ?? gap ?? (isFirst ? null : damageOf(() => this.#compare()));
+    if (lost !== null) {
+      const found = unread === null ? "" : `. ${unread.message}`;
+      return new LostStoreError(`${lost}${found}. ${WAY_ON}`);
+    }
+    const keys = this.#keys;
+    const refusal = keys && (await damageOf(() => this.#accept(keys, seen, damage)));
+    if (logs !== null) await this.#remember();
+    return refusal ?? damage ?? gap ?? (isFirst ? null : damageOf(() => this.#compare()));
+  }
+
+  #names() {
+    const first = this.#log[0] ?? this.#waiting[0];
+    return {
+      store: this.#id,
+      first: first === undefined || first instanceof DamageError ? null : first.sha256,
+      location: placeOf(this.#store),
+    };
+  }
+
+  /** Why the store is lost; null: it is not. It is asked only where the entries that were read do not show that. */
+  async #lossOf(seen: SeenLog, unread: DamageError | null): Promise<string | null> {
+    const known = this.#log[seen.number - 1] ?? this.#waiting[seen.number - 1 - this.newestNumber];
+    const isThere =
+      known !== undefined && !(known instanceof DamageError) && known.sha256 === seen.sha256;
+    const isSame = seen.first === null || seen.first === this.#names().first;
+    if (unread === null && isThere && isSame) return null;
+    const lost = await orDamage(() => lossOf(this.#store, seen));
+    return lost instanceof DamageError ? null : lost;
   }
 
   /**
@@ -141,8 +176,7 @@ export class LogReader {
       return this.#readOn();
     }
     this.#waiting = [...this.#waiting, ...found];
-    const { keys } = this.#vouchers ?? { keys: [] };
-    const isVouched = (stored: StoredEntry): boolean => signerOf(stored, keys) !== null;
+    const isVouched = (stored: StoredEntry): boolean => signerOf(stored, this.#keys ?? []) !== null;
     if (found.length > 0) this.#vouched = this.#waiting.findLastIndex(isVouched) + 1;
     return damage;
   }
@@ -169,14 +203,10 @@ export class LogReader {
   }
 
   /**
-   * Accepts what the keys vouch for, and remembers it. Throws DamageError if that is not all that was
+   * Accepts what the keys vouch for. Throws DamageError if that is not all that was
    * read, or not the log that was seen before.
    */
-  async #accept(
-    { keys, memory }: Vouchers,
-    seen: SeenEntry | null,
-    damage: DamageError | null,
-  ): Promise<void> {
+  #accept(keys: readonly VerifyKey[], seen: SeenLog | null, damage: DamageError | null): void {
     const waiting = this.#waiting;
     const known = this.newestNumber;
     // At the start only the entry that was served before shows that no more than the end is damaged.
@@ -185,23 +215,24 @@ export class LogReader {
       const same = seen.number > known ? waiting[seen.number - 1 - known] : this.get(seen.number);
       // A proxy that runs may be behind another one.
       if (known === 0 || same !== undefined) {
-        requireSeen(seen, known + waiting.length, same?.sha256, WAY_ON);
+        requireSeen(seen, known + waiting.length, same?.sha256);
       }
       if (known === 0 && this.#vouched < seen.number) requireSigned(same as StoredEntry, keys);
     }
     for (const stored of waiting.splice(0, this.#vouched)) this.#add(stored);
     this.#vouched = 0;
-    await this.#remember(memory);
     const last = waiting.at(-1);
     if (last !== undefined) requireSigned(last, keys);
   }
 
   /** While the state does not answer, this process alone remembers the entry; later polls try again. */
-  async #remember(memory: LogMemory): Promise<void> {
+  async #remember(): Promise<void> {
     const number = this.newestNumber;
-    if (number === this.#remembered) return;
+    const { location, store, first } = this.#names();
+    if (this.#memory === null || first === null || number === this.#remembered) return;
     const { sha256 } = this.get(number);
-    const held = await memory.see({ number, sha256 }).catch(nullIfUnreachable);
+    const log = { store, first, number, sha256, locations: [location] };
+    const held = await this.#memory.see(log).then(() => number, nullIfUnreachable);
     if (held !== null) this.#remembered = number;
   }
 
@@ -229,6 +260,12 @@ export class LogReader {
     const change = changeOf(this.get(this.#compared), stored);
     if (change !== null) throw change;
   }
+}
+
+/** The id of the store's mark; null also for a mark that cannot be read: then the first entry tells the store. */
+async function idOf(store: ObjectStore): Promise<string | null> {
+  const id = await orDamage(() => readStoreId(store));
+  return id instanceof DamageError ? null : id;
 }
 
 /** Why the entry is not as it was; null: it is. `found` is missing if it is gone. */

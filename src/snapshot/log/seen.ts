@@ -1,7 +1,7 @@
 /**
  * The memory of a log: the newest entry that was proven. A log that was cut off, or replaced as a whole, shows
- * nothing of it in the store. A state remembers for its proxies, the
- * file of `--remember` for `check` and `snapshots verify`.
+ * nothing of it in the store. A state remembers for its proxies (lost.ts), the file of `--remember` for `check` and
+ * `snapshots verify`.
  */
 import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -19,38 +19,26 @@ const SIZE_BYTES_MAX = 1_000;
 
 export type SeenEntry = z.infer<typeof seenEntry>;
 
-/** The memory of a state. Its methods reject if the state does not answer. */
-export interface LogMemory {
-  /** The entry; null: none was seen. */
-  seen(): Promise<SeenEntry | null>;
-
-  /**
-   * Remembers the entry, unless the memory has one with the same or a higher number. Atomic. Returns the
-   * entry that it then has.
-   */
-  see(entry: SeenEntry): Promise<SeenEntry>;
-}
-
 /** The one with the higher number, and of two with the same the first. */
 export const newerSeen = (held: SeenEntry | null, entry: SeenEntry): SeenEntry =>
   held !== null && held.number >= entry.number ? held : entry;
 
 /**
- * Throws DamageError unless the log has the entry. `newest` is the number of its newest entry, `sha256` (hex)
- * is the log's entry in the place of the one that was seen; undefined: none. `remedy` ends the message.
+ * Why the log does not have the entry. `newest` is the number of its newest entry, `sha256` (hex) is the log's entry in
+ * the place of the one that was seen; undefined: none.
  */
-export function requireSeen(
+export const unlikeSeen = (
   { number, sha256: seen }: SeenEntry,
   newest: number,
   sha256: string | undefined,
-  remedy = "",
-): void {
-  if (sha256 === seen) return;
-  throw new DamageError(
-    sha256 === undefined
-      ? `The log ends with entry ${newest}, and entry ${number} was seen before: the log was cut off, or an older one is shown${remedy}`
-      : `Entry ${number} of the log has the SHA-256 ${sha256}, and the one seen before has ${seen}: the log was rewritten, or it belongs to another store${remedy}`,
-  );
+): string =>
+  sha256 === undefined
+    ? `The log ends with entry ${newest}, and entry ${number} was seen before: the log was cut off, or an older one is shown`
+    : `Entry ${number} of the log has the SHA-256 ${sha256}, and the one seen before has ${seen}: the log was rewritten, or it belongs to another store`;
+
+/** Throws DamageError, with the words of `unlikeSeen`, unless the log has the entry. */
+export function requireSeen(seen: SeenEntry, newest: number, sha256: string | undefined): void {
+  if (sha256 !== seen.sha256) throw new DamageError(unlikeSeen(seen, newest, sha256));
 }
 
 /** What the file says; null: there is none yet. Throws InputError for any other file. */
