@@ -73,7 +73,7 @@ export class Turns {
     add(this.#places, holder, -1);
   }
 
-  /** Whether the holder may have `bytes` in place of `before`, which are part of what it holds. */
+  /** Whether the holder may have `bytes` in place of `before`, which are part of its bytes. */
   mayHold(holder: string, bytes: number, before: number): boolean {
     const others = (this.#held.get(holder) ?? 0) - before;
     const all = this.heldBytes - before;
@@ -198,7 +198,7 @@ export class Place {
     return this.#heldBytes > 0;
   }
 
-  /** Gives the place back, and what it holds. */
+  /** Gives the place and its bytes back. */
   leave(): void {
     this.hold(0);
     if (this.#isTaken) this.#turns?.leave(this.#holder);

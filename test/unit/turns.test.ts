@@ -126,7 +126,7 @@ describe("work", () => {
 describe("bytes held for one request", () => {
   const MB = 1_000_000;
 
-  test("a holder has 64 MB, or one body; what it gives back is free again", () => {
+  test("a holder has 64 MB, or one body; bytes given back are free again", () => {
     const turns = new Turns();
     const [one, two, three] = [turns.placeOf("a"), turns.placeOf("a"), turns.placeOf("a")];
     expect(one.hold(100 * MB)).toBe(true);

@@ -85,7 +85,7 @@ export interface Chosen {
 
 const WHOLE: Chosen = { name: "", fields: {} };
 
-/** What is sent plain and coded, with the digest of its plain bytes. `bytes` is the size of those that are opened. */
+/** A body plain and coded, with the digest of its plain bytes. `bytes` is the size of a body that is opened. */
 interface Sized extends Pick<FileEntry, "bytes" | "sha256"> {
   readonly plain: Entity["body"];
   readonly gzip: Buffer | OpenBody | null;
