@@ -90,6 +90,7 @@ export type PlanRow =
   | "exports"
   | "histories"
   | "superseded"
+  | "members"
   | "corrections"
   | "sums";
 
@@ -247,7 +248,7 @@ export const DATA_ROUTES = {
     operationId: "exportSupersededCsv",
     summary: "Rows of /levels.csv that were corrected, withdrawn or taken out since, as CSV",
     description:
-      "After `known_from`, `known_to` is the number of the publication that ended the row. With `/levels.csv` of the same publication: the rows with `known_from` ≤ N, and no `known_to` or one above N, equal the rows of publication N, within the depth of the history. For a publication that a rollback withdrew, ask `/levels.csv?publication=N`. Contracts that left the catalog come last; `ids` does not name them.",
+      "After `known_from`, `known_to` is the number of the publication that ended the row, and `left` says whether it ended because its contract left the catalog. With `/levels.csv` of the same publication: the rows with `known_from` ≤ N, and no `known_to` or one above N, equal the rows of publication N, within the depth of the history. For a publication that a rollback withdrew, ask `/levels.csv?publication=N`. Contracts that left the catalog come last; `ids` does not name them.",
     isOffered: (tier) => tier.superseded,
     selectedBy: [...parameter.CONTRACTS, ...parameter.PERIOD],
   },
@@ -257,8 +258,20 @@ export const DATA_ROUTES = {
     tag: "Indices",
     operationId: "exportIndicesCsv",
     summary: "The continuous series of all indices as CSV",
+    description: `For ${tiersWhere(({ superseded }) => superseded)} each row ends with \`known_from\`: the number of the newest publication that calculated the close, also where it stayed the same; empty up to the link of a series.`,
     isOffered: withIndex,
     selectedBy: [...parameter.INDICES, ...parameter.DATES],
+  },
+  membersCsv: {
+    ...download(`${API}/members.csv`, FILES.membersCsv),
+    planRow: "members",
+    tag: "Indices",
+    operationId: "exportMembersCsv",
+    summary: "The members of all indices by day as CSV",
+    description:
+      "A row is an interval of days on which the contract was a member of the index: in force at 12:00 UTC, with this carry limit in days. `to` is its last day; empty while it lasts. `from` and `to` select the intervals that touch them.",
+    isOffered: (tier) => tier.superseded,
+    selectedBy: [...parameter.INDICES, ...parameter.PERIOD],
   },
   sparklines: {
     ...DATA,
@@ -319,6 +332,10 @@ export const takenBy = ({
   selectedBy = [],
   computedBy = [],
 }: Route): readonly Parameter[] => [...computedBy, ...selectedBy, ...parameters];
+
+/** Whether its ids are those of indices. */
+export const namesIndices = ({ selectedBy = [] }: Route): boolean =>
+  selectedBy.some((each) => parameter.INDICES.includes(each));
 
 /** Their names. */
 export function parametersOf(route: Route): readonly string[] {

@@ -104,6 +104,11 @@ const LINES: Readonly<Record<LineName, Line>> = {
     label: "The time since which each level is known, and its earlier values",
     text: ({ superseded }) => yes(superseded),
   },
+  members: {
+    group: "History and files",
+    label: "The members of each index, by day",
+    text: ({ superseded }) => yes(superseded),
+  },
   vintages: {
     group: "History and files",
     label: "Point-in-time data (vintages)",

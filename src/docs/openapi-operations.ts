@@ -4,6 +4,7 @@ import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from "../api/problems.
 import {
   DATA_ROUTES,
   hasHistory,
+  namesIndices,
   SUMS_ROUTE,
   TAGS,
   takenBy,
@@ -185,7 +186,7 @@ function refusalsOfIds(route: DataRoute): ProblemCode[] {
   const takesSegment = takes(route, "segment");
   return [
     ...(isBasket || takesSegment ? (["unknown_contract"] as const) : []),
-    ...(takesSegment || route === DATA_ROUTES.indicesCsv ? (["unknown_index"] as const) : []),
+    ...(takesSegment || namesIndices(route) ? (["unknown_index"] as const) : []),
     ...(route.hasBoards === true || isBasket ? (["not_on_board"] as const) : []),
   ];
 }

@@ -61,7 +61,10 @@ export interface Tier {
   readonly exports: readonly ("csv" | "xlsx")[];
   /** The formats of the file with all histories. */
   readonly historyFiles: readonly ("csv" | "parquet")[];
-  /** Whether the file of levels says since when each row has stood, and another has the rows that no longer do. */
+  /**
+   * Whether the files of levels and closes say since when each row has stood, and others have the rows that no longer
+   * do and the members of indices.
+   */
   readonly superseded: boolean;
   /** Calls per calendar month UTC; null: unlimited (still counted). */
   readonly callsPerMonth: number | null;

@@ -116,7 +116,7 @@ export const levelsCsv = (
 
 /**
  * The rows that levels.csv no longer has, as CSV, each with the numbers of the entries that brought and ended
- * it. Contracts that left the catalog come last, by id.
+ * it, and whether it ended because its contract left the catalog. Such contracts come last, by id.
  */
 export function supersededCsv(
   view: TierView,
@@ -131,7 +131,7 @@ export function supersededCsv(
   const listed = inBoardOrder(catalog).map(({ id }) => id);
   const ids = new Set([...listed, ...[...known.ids].sort()]);
   return csvByContract(
-    `${LEVEL_COLUMNS},known_from,known_to`,
+    `${LEVEL_COLUMNS},known_from,known_to,left`,
     [...ids].map((id) => ({ id, lines: () => known.supersededLines(id, () => rowsOf(id)) })),
   );
 }

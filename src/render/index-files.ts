@@ -1,10 +1,17 @@
 /** `/index`, `/indices` and `/indices/{id}` of a tier, as JSON, and all series as CSV. */
 import { exactly, jsonText } from "../lib/json.ts";
-import { CHAINED_METHOD, chainedCloses, type ChainedSeries } from "../market/chained.ts";
-import { isDelisted, type Contract } from "../market/contract.ts";
+import {
+  adjustmentsSeen,
+  CHAINED_METHOD,
+  chainedCloses,
+  closesSeen,
+  closeText,
+  type ChainedSeries,
+} from "../market/chained.ts";
+import { inBoardOrder, isDelisted, type Contract } from "../market/contract.ts";
 import { significant, unitsOf } from "../market/decimal.ts";
 import { exponential } from "../market/logarithm.ts";
-import type { IndexValues } from "../market/members.ts";
+import type { IndexValues, Members } from "../market/members.ts";
 import {
   equalWeighted,
   INDEX_BASE_LEVEL,
@@ -16,7 +23,7 @@ import {
 import { COMPOSITE, indicesOf, type MarketIndex } from "../market/indices.ts";
 import type { IndexSeries, SeriesByIndex } from "../market/published-series.ts";
 import { dateText, sessionUtc } from "../market/session.ts";
-import { historyFrom } from "../market/tier.ts";
+import { historyFloor, historyFrom } from "../market/tier.ts";
 import { basketItems, type Market, type TierView } from "../market/view.ts";
 import { harmless } from "../lib/csv.ts";
 import { envelopeFields, type Envelope } from "./envelope.ts";
@@ -99,14 +106,42 @@ export function indexBody(
     series: {
       method: CHAINED_METHOD,
       base: hasBegun ? { date: dateText(series.base), level: INDEX_BASE_LEVEL } : null,
+      link: linkFields(view, series),
       restatements: restatements.map((item) => ({ ...item, from: dateText(item.from) })),
+      adjustments: adjustmentsSeen(view, series).map(({ date, publication, factor }) => ({
+        date: dateText(date),
+        publication,
+        factor: exactly(significant(factor)),
+      })),
       // Levels of the head, which a tier behind it does not see.
-      ...(view.tier.delaySessions === 0 && { last_used: usedFields(contracts, view, values) }),
+      ...(isUpToDate(view) && {
+        value: series && exactly(significant(series.value)),
+        last_used: usedFields(contracts, view, values),
+      }),
       history_from: historyFrom(view.tier, view.session),
       history: closes.map(({ date, close }) => ({ date: dateText(date), close: exactly(close) })),
     },
   };
   return jsonText(body);
+}
+
+const isUpToDate = ({ tier }: TierView): boolean => tier.delaySessions === 0;
+
+/** The link, for tiers without delay with the levels that it keeps. */
+function linkFields(view: TierView, series: ChainedSeries | null) {
+  const link = series?.link ?? null;
+  if (link === null) return null;
+  const levels = Array.from(link.levels, ([id, { session, usd, isBreak }]) => ({
+    id,
+    session_utc: sessionUtc(session),
+    usd: unitsOf(usd),
+    break: isBreak,
+  }));
+  return {
+    date: dateText(link.date),
+    publication: link.publication as number,
+    ...(isUpToDate(view) && { levels }),
+  };
 }
 
 /** The anchors of the contracts that were ever there, but for those that are delisted. */
@@ -136,10 +171,41 @@ const usedFields = (
  * quote; one that begins with `-` gets an apostrophe, as in other files.
  */
 export function indicesCsv(indices: readonly PricedIndex[]): string {
+  // It is made of indices that one tier sees.
+  const hasEntries = indices[0]?.view.tier.superseded === true;
   const rows = indices.flatMap(({ id, view, series }) =>
-    chainedCloses(view, series).map(
-      ({ date, close }) => `${harmless(id)},${dateText(date)},${close}\r\n`,
+    closesSeen(view, series).map(
+      ({ date, value, knownFrom }) =>
+        `${harmless(id)},${dateText(date)},${closeText(value)}${hasEntries ? `,${knownFrom ?? ""}` : ""}\r\n`,
     ),
   );
-  return `index_id,date,close\r\n${rows.join("")}`;
+  return `index_id,date,close${hasEntries ? ",known_from" : ""}\r\n${rows.join("")}`;
 }
+
+/**
+ * `/members.csv`: the intervals of days on which contracts are members, in the order of the indices, then of the
+ * catalog; contracts that left it come after them, by id. Whole intervals, of which the tier's history shows a day.
+ */
+export function membersCsv(
+  { tier, session }: TierView,
+  catalog: readonly Contract[],
+  indices: readonly IndexWithSeries[],
+): string {
+  const floor = historyFloor(tier, session) ?? Infinity;
+  const listed = inBoardOrder(catalog).map(({ id }) => id);
+  const rows = indices.flatMap(({ id, series }) => {
+    const { last = 0, members = NO_MEMBERS } = series ?? {};
+    const ids = new Set([...listed, ...[...members.keys()].sort()]);
+    return [...ids].flatMap((contract) =>
+      (members.get(contract) ?? [])
+        .filter(({ to }) => to > floor)
+        .map(
+          ({ from, to, maxCarryDays }) =>
+            `${harmless(id)},${contract},${dateText(from)},${to === last ? "" : dateText(to)},${maxCarryDays}\r\n`,
+        ),
+    );
+  });
+  return `index_id,contract_id,from,to,max_carry_days\r\n${rows.join("")}`;
+}
+
+const NO_MEMBERS: Members = new Map();

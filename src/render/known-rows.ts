@@ -23,6 +23,8 @@ type RowText = string;
 export class KnownRows {
   readonly #number: number;
   readonly #floor: string;
+  /** The contracts of the catalog. */
+  readonly #listed: ReadonlySet<string>;
   /** The parent's records, by the present ids of their contracts. */
   readonly #levels = new Map<string, TextOfId>();
   readonly #superseded = new Map<string, readonly TextOfId[]>();
@@ -41,6 +43,7 @@ export class KnownRows {
   ) {
     this.#number = number;
     this.#floor = floor;
+    this.#listed = new Set(catalog.map(({ id }) => id));
     const newIds = new Map(
       catalog.flatMap(({ id, formerly }) => formerly.map((old): [string, string] => [old, id])),
     );
@@ -73,9 +76,10 @@ export class KnownRows {
     }
     ended.push(...before.takeAll());
     const isDeep = (record: string): boolean => dateOf(record) > this.#floor;
+    const hasLeft = !this.#listed.has(id);
     this.#ended.set(
       id,
-      ended.filter(isDeep).map((record) => `${record},${this.#number}`),
+      ended.filter(isDeep).map((record) => `${record},${this.#number},${hasLeft}`),
     );
     return lines;
   }
@@ -84,6 +88,7 @@ export class KnownRows {
   supersededLines(id: string, rowsOf: () => readonly RowText[]): string {
     if (!this.#ended.has(id)) this.levelLines(id, rowsOf());
     const ended = this.#ended.get(id) as readonly string[];
+    const hasLeft = !this.#listed.has(id);
     const before = this.#superseded.get(id) ?? [];
     const kept = before.map((text) => {
       const records = new Records(text);
@@ -92,9 +97,10 @@ export class KnownRows {
     });
     // Most contracts have the rows from before, without a few of the first ones.
     if (ended.length === 0 && before.length <= 1 && before.every((text) => text.id === id)) {
-      return kept.map((records) => records.rest).join("");
+      const rest = kept.map((records) => records.rest).join("");
+      if (rest === "" || HAS_LEFT.test(rest.trimEnd())) return rest;
     }
-    return [...kept.flatMap((records) => records.takeAll()), ...ended]
+    return [...withLeft(kept.flatMap((records) => records.takeAll()), hasLeft), ...ended]
       .sort(compareSuperseded)
       .map((record) => `${id},${record}${LINE_BREAK}`)
       .join("");
@@ -115,11 +121,27 @@ const DATE_CHARACTERS = "2026-11-21".length;
 const sessionOf = (record: string): string => record.slice(0, SESSION_CHARACTERS);
 const dateOf = (record: string): string => record.slice(0, DATE_CHARACTERS);
 
-/** By session, then by the entry that brought them: the last number but one. */
+/** The last field of a superseded record. */
+const HAS_LEFT = /,(?:true|false)$/;
+
+/**
+ * Superseded records with this field. An older program wrote none: if the contract is out of the catalog, the rows that
+ * ended last ended because it left.
+ */
+function withLeft(records: readonly string[], hasLeft: boolean): readonly string[] {
+  const endOf = (record: string): number => Number(record.slice(record.lastIndexOf(",") + 1));
+  const older = records.filter((record) => !HAS_LEFT.test(record));
+  const last = older.reduce((end, record) => Math.max(end, endOf(record)), 0);
+  return records.map((record) =>
+    HAS_LEFT.test(record) ? record : `${record},${hasLeft && endOf(record) === last}`,
+  );
+}
+
+/** By session, then by the entry that brought them: the last number but one, before the last field. */
 function compareSuperseded(a: string, b: string): number {
   const [sessionA, sessionB] = [sessionOf(a), sessionOf(b)];
   if (sessionA !== sessionB) return sessionA < sessionB ? -1 : 1;
-  return Number(a.split(",").at(-2)) - Number(b.split(",").at(-2));
+  return Number(a.split(",").at(-3)) - Number(b.split(",").at(-3));
 }
 
 /** A CSV record with its line break; quoted fields may have line breaks of their own. */

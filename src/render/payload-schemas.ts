@@ -346,6 +346,30 @@ export const indexWithSeries = z.object({
         .describe(
           "The first day with a contract in force at 12:00 UTC; null: there is none so far.",
         ),
+      link: added(
+        "1.1.0",
+        z
+          .object({
+            date,
+            publication: count.positive().describe("The publication that made it."),
+            levels: z
+              .array(
+                z.object({
+                  id: z.string(),
+                  session_utc: instant,
+                  usd: z.number().positive(),
+                  break: z.boolean().describe("Whether a break stood at this session then."),
+                }),
+              )
+              .optional()
+              .describe(
+                "Only in tiers without delay: the levels that the series used on this day. Its next relatives compare with them.",
+              ),
+          })
+          .nullable(),
+      ).describe(
+        "The day up to which an earlier version calculated the closes, or nobody knows the members. The value goes on from its close. Null: none.",
+      ),
       restatements: added(
         "1.0.0",
         z.array(
@@ -362,6 +386,23 @@ export const indexWithSeries = z.object({
       ).describe(
         "The publications that calculated published closes of this index again, oldest first, with their reasons.",
       ),
+      adjustments: added(
+        "1.1.0",
+        z.array(
+          z.object({
+            date,
+            publication: count.positive().describe("The publication that brought the close."),
+            factor: z.number().nonnegative().describe("12 significant digits."),
+          }),
+        ),
+      ).describe(
+        "The closes whose move contains corrections of earlier days by more than one part in a million, and the factor that these make. The move divided by the factor is that of prices.",
+      ),
+      value: added("1.1.0", z.number().nonnegative().nullable())
+        .optional()
+        .describe(
+          "Only in tiers without delay: the value of the last day as known now, 12 significant digits. The next close is this, times the geometric mean of new levels to reference_usd. Null: the series has no close.",
+        ),
       last_used: z
         .array(
           z.object({

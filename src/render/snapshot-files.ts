@@ -13,6 +13,7 @@ import {
   indicesBody,
   indicesCsv,
   indicesWithSeries,
+  membersCsv,
   priceIndices,
   type IndexWithSeries,
   type PricedIndex,
@@ -98,6 +99,10 @@ function tierFiles(
       ),
       file(FILES.indicesCsv(tier.name), () => indicesCsv(all())),
     );
+    if (tier.superseded) {
+      const body = (): string => membersCsv(view, market.catalog, indices);
+      files.push(file(FILES.membersCsv(tier.name), body));
+    }
   }
   if (tier.baskets) {
     const body = (): string => renderBasketFile(envelope, basketItems(market, view));

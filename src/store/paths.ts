@@ -79,7 +79,7 @@ export const codedPath = (path: string): string => `${path}.gz`;
 
 /** Histories, and the members and closes of series: stored gzip-coded only. */
 const HISTORY =
-  /^(?:series\.json|\w+\/(?:(?:contracts|indices)\/.+\.json|(?:history|levels|superseded|indices)\.csv))$/;
+  /^(?:series\.json|\w+\/(?:(?:contracts|indices)\/.+\.json|(?:history|levels|superseded|indices|members)\.csv))$/;
 /** Other files that the proxy sends as text. */
 const TEXT = /^\w+\/(?:(?:board|index|indices|corrections|sparklines)\.json|export\.csv)$/;
 
@@ -160,6 +160,7 @@ export const FILES = {
   levelsCsv: (tier: string) => `${tier}/levels.csv`,
   supersededCsv: (tier: string) => `${tier}/superseded.csv`,
   indicesCsv: (tier: string) => `${tier}/indices.csv`,
+  membersCsv: (tier: string) => `${tier}/members.csv`,
   sparklines: (tier: string) => `${tier}/sparklines.json`,
   tierCorrections: (tier: string) => `${tier}/corrections.json`,
 } as const;

@@ -24,6 +24,7 @@ const REQUESTS: readonly (readonly [path: string, tier: Example["tier"]])[] = [
   [`${API}/levels.csv`, "pro"],
   [`${API}/superseded.csv`, "pro"],
   [`${API}/indices.csv`, "starter"],
+  [`${API}/members.csv`, "pro"],
   [`${API}/sparklines`, "pro"],
   [`${API}/corrections`, "pro"],
   [`${API}/publications`, null],

@@ -30,6 +30,7 @@ export const ROUTES = {
   levelsCsv: fileRoute("/levels.csv", FILES.levelsCsv, "starter"),
   supersededCsv: fileRoute("/superseded.csv", FILES.supersededCsv, "pro"),
   indicesCsv: fileRoute("/indices.csv", FILES.indicesCsv, "starter"),
+  membersCsv: fileRoute("/members.csv", FILES.membersCsv, "pro"),
   sparklines: fileRoute("/sparklines", FILES.sparklines, "starter"),
   corrections: fileRoute("/corrections", FILES.tierCorrections, "starter"),
   basket: basketRoute(["dram-1", "dram-12"], ["60", "40"]),

@@ -18,8 +18,15 @@ export interface Limits {
 
 const DATE_CHARACTERS = "2026-11-21".length;
 
-const isWithin = (date: string, { from, to }: Pick<Limits, "from" | "to">): boolean =>
-  (from === null || date >= from) && (to === null || date <= to);
+const isWithin = (date: string, limits: Pick<Limits, "from" | "to">): boolean =>
+  touches(date, date, limits);
+
+/** Whether an interval has a day within the limits. An empty end is none. */
+const touches = (
+  begin: string,
+  end: string,
+  { from, to }: Pick<Limits, "from" | "to">,
+): boolean => (from === null || end === "" || end >= from) && (to === null || begin <= to);
 
 /** A payload: every element of an array that stands in no other one has its own line. */
 export function selectedJson(text: string, limits: Limits): string {
@@ -89,20 +96,22 @@ function correctedIn(line: string): string {
 const RECORD = /[^"\n]*(?:"[^"]*"[^"\n]*)*\n/g;
 
 /**
- * CSV below its header. Fields before the id and the date are not quoted; records with one id stand
- * together.
+ * CSV below its header. Fields before the id and the dates are not quoted; records with one id stand
+ * together. A record has a date, or is an interval.
  */
 export function selectedRecords(header: string, text: string, limits: Limits): string {
   const { ids, last } = limits;
   const columns = header.trimEnd().split(",");
   const idAt = columns.findIndex((column) => /^(?:contract|index)_id$/.test(column));
-  const dateAt = columns.findIndex((column) => /^(?:date|session_utc)$/.test(column));
+  const beginAt = columns.findIndex((column) => /^(?:date|session_utc|from)$/.test(column));
+  const endAt = columns.includes("to") ? columns.indexOf("to") : beginAt;
   const chosen: string[][] = [];
   let before: string | undefined;
   for (const record of text.match(RECORD) ?? []) {
-    const fields = record.split(",", Math.max(idAt, dateAt) + 1);
+    const fields = record.split(",", Math.max(idAt, beginAt, endAt) + 1);
     const id = fields[idAt] as string;
-    if (!isWithin((fields[dateAt] as string).slice(0, DATE_CHARACTERS), limits)) continue;
+    const [begin, end] = [beginAt, endAt].map((at) => (fields[at] as string).slice(0, DATE_CHARACTERS));
+    if (!touches(begin as string, end as string, limits)) continue;
     // An apostrophe makes text of an id that begins with a minus.
     if (ids !== null && !ids.has(id.startsWith("'") ? id.slice(1) : id)) continue;
     if (id !== before) chosen.push([]);

@@ -38,7 +38,7 @@ import type { Chosen, PreparedFile } from "../serve/served-file.ts";
 import { QUICK_BYTES_MAX } from "../serve/stream.ts";
 import type { ServedSnapshot } from "../serve/snapshot.ts";
 import type { LogReader } from "../serve/log-reader.ts";
-import { DATA_ROUTES, type DataRoute } from "../../api/routes.ts";
+import { namesIndices, type DataRoute } from "../../api/routes.ts";
 import { AFTER_MAX } from "../../api/uncounted-routes.ts";
 
 const MAX_LAST = 2_000;
@@ -226,7 +226,7 @@ async function limitsOf(
     const has = (id: string): boolean => chosen.some(({ members }) => members.has(id));
     return denial ?? { ...limits, ids: { has } };
   }
-  if (route === DATA_ROUTES.indicesCsv) {
+  if (namesIndices(route)) {
     const unknown = items.filter((id) => !indicesIn(catalog).byId.has(id));
     const denial = faultsDenial(unknownIndices(unknown, catalog, "ids"));
     return denial ?? { ...limits, ids: new Set(items) };
