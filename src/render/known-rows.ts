@@ -100,7 +100,13 @@ export class KnownRows {
       const rest = kept.map((records) => records.rest).join("");
       if (rest === "" || HAS_LEFT.test(rest.trimEnd())) return rest;
     }
-    return [...withLeft(kept.flatMap((records) => records.takeAll()), hasLeft), ...ended]
+    return [
+      ...withLeft(
+        kept.flatMap((records) => records.takeAll()),
+        hasLeft,
+      ),
+      ...ended,
+    ]
       .sort(compareSuperseded)
       .map((record) => `${id},${record}${LINE_BREAK}`)
       .join("");

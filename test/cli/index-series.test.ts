@@ -25,6 +25,7 @@ import {
   noonOf,
   OPEN,
   publishAt,
+  rowsOf,
   seriesOf,
   storeOf,
 } from "./november.ts";
@@ -119,7 +120,9 @@ describe("a published close", () => {
     expect(Object.keys(series)).toEqual([
       "method",
       "base",
+      "link",
       "restatements",
+      "adjustments",
       "history_from",
       "history",
     ]);
@@ -274,11 +277,116 @@ describe("an index", () => {
     expect(await seriesOf(store)).toEqual({
       method: "jevons-chained",
       base: null,
+      link: null,
       restatements: [],
+      adjustments: [],
+      value: null,
       last_used: [],
       history_from: "2021-11-03",
       history: [],
     });
+  });
+});
+
+describe("readers can repeat a close", () => {
+  const composite = async (store: ObjectStore, file: string): Promise<string[]> =>
+    (await rowsOf(store, `pro/${file}.csv`))
+      .filter((row) => row.startsWith("composite,"))
+      .map((row) => row.slice("composite,".length).replaceAll("2026-11-", ""));
+
+  test("by members: an interval ends where a limit changes, and where a contract is away", async () => {
+    const rows = ["a", { id: "b", max_carry_days: "0" }, { id: "c", segment: "NAND" }];
+    const store = await storeOf(rows, { a: 1, b: 1, c: 1 }, { a: 1, c: 1 }, { a: 1, b: 1, c: 1 });
+    expect(await composite(store, "members")).toEqual([
+      "a,01,,45",
+      "b,01,01,0",
+      "b,03,,0",
+      "c,01,,45",
+    ]);
+    const catalog = catalogOf(["d", { id: "b", max_carry_days: "0" }, { id: "e", formerly: "a" }]);
+    const accept = (["delisting", "free"] as const).map((gate) => ({ gate, ids: null }));
+    const quotes = quotesOf({ d: 1, b: 1, e: 1 });
+    await publishAt(store, noonOf(4), { catalog, quotes, maxCarryDays: 30, accept });
+    // c has left the catalog, and a is e now. A revision gives its own session's members anew.
+    expect(await composite(store, "members")).toEqual([
+      "d,04,,30",
+      "b,01,01,0",
+      "b,03,,0",
+      "e,01,03,45",
+      "e,04,,30",
+      "c,01,03,45",
+    ]);
+    await publishAt(store, noonOf(4), { revise: "The usual limit", catalog });
+    expect(await composite(store, "members")).toContain("e,01,,45");
+    expect(await rowsOf(store, "pro/members.csv")).not.toContain("nand,c,2026-11-01,2026-11-03,45");
+  });
+
+  test("by the entries that calculated closes", async () => {
+    const store = await storeOf(["a"], { a: 10 }, { a: 11 });
+    expect(await composite(store, "indices")).toEqual(["01,100,1", "02,110,2"]);
+    // The close is the same, and calculated anew.
+    const closes = closeRows("a,2026-10-01,7");
+    await publishAt(store, noonOf(2), { closes, revise: "Late" });
+    expect(await composite(store, "indices")).toEqual(["01,100,1", "02,110,3"]);
+    await publishAt(store, noonOf(4), { quotes: quotesOf({ a: 12 }) });
+    const rows = ["01,100,1", "02,110,3", "03,110,4", "04,120,4"];
+    expect(await composite(store, "indices")).toEqual(rows);
+    await rerender("Other words", { dryRun: false, attribution: "Words" }, store, CLOCK, () => {});
+    expect(await composite(store, "indices")).toEqual(rows);
+    const [first] = await rowsOf(store, "starter/indices.csv");
+    expect(first).toBe("composite,2026-11-01,100");
+  });
+
+  test("a restatement calculates the closes from its day on, of every index", async () => {
+    const rows = [
+      { id: "a", segment: "DRAM" },
+      { id: "c", segment: "NAND" },
+    ];
+    const store = await storeOf(rows, { a: 10, c: 1 }, { a: 1000, c: 1 }, { a: 1000, c: 1 });
+    const run: Run = { closes: closeRows("a,2026-11-02,10", "a,2026-11-03,10") };
+    await publishAt(store, noonOf(4), { ...run, quotes: quotesOf({ a: 10, c: 1 }), revise: "R" });
+    const restates = { from: parseDate(dateOf(3)) as Day, members: false };
+    await rerender("R", { dryRun: false, restates }, store, CLOCK, () => {});
+    expect(await rowsOf(store, "pro/indices.csv")).toEqual([
+      "composite,2026-11-01,100,1",
+      "composite,2026-11-02,1000,2",
+      "composite,2026-11-03,100,5",
+      "composite,2026-11-04,100,5",
+      "dram,2026-11-01,100,1",
+      "dram,2026-11-02,10000,2",
+      "dram,2026-11-03,100,5",
+      "dram,2026-11-04,100,5",
+      "nand,2026-11-01,100,1",
+      "nand,2026-11-02,100,2",
+      "nand,2026-11-03,100,5",
+      "nand,2026-11-04,100,5",
+    ]);
+    // The close of the 2nd was calculated with the misprint, and that of the 3rd without it.
+    const adjustments = [{ date: dateOf(3), publication: 5, factor: 0.1 }];
+    expect((await seriesOf(store)).adjustments).toEqual(adjustments);
+  });
+
+  test("a correction stands as an adjustment beside the close that brings it", async () => {
+    const store = await storeOf(["a", "b"], { a: 10, b: 10 }, { a: 1000, b: 10 });
+    const run: Run = { closes: closeRows("a,2026-11-02,10"), revise: "Typing error" };
+    await publishAt(store, noonOf(3), { ...run, quotes: quotesOf({ a: 20, b: 20 }) });
+    expect(await closesOf(store)).toEqual({ 1: 100, 2: 1000, 3: 200 });
+    const { adjustments, value } = await seriesOf(store);
+    expect(adjustments).toEqual([{ date: dateOf(3), publication: 3, factor: 0.1 }]);
+    expect(value).toBe(200);
+    expect((await seriesOf(store, "dram", "starter")).adjustments).toEqual([]);
+    await publishAt(store, noonOf(4), { quotes: quotesOf({ a: 20, b: 20 }) });
+    expect((await seriesOf(store)).adjustments).toEqual(adjustments);
+    expect((await seriesOf(store, "dram", "starter")).adjustments).toEqual(adjustments);
+  });
+
+  test("by the value of the last day, with 12 digits, also where its close is another", async () => {
+    const store = await storeOf(["a"], { a: 3 }, { a: 4 });
+    expect((await seriesOf(store)).value).toBe(133.333333333);
+    const run: Run = { quotes: lines("id,session_utc,spot_usd", "a,2026-11-01T12Z,8") };
+    await publishAt(store, "2026-11-03T00Z", { ...run, revise: "Typing error" });
+    expect(await closesOf(store)).toEqual({ 1: 100, 2: 133.3333 });
+    expect((await seriesOf(store)).value).toBe(50);
   });
 });
 

@@ -1,6 +1,9 @@
 /** Stores whose sessions are noons of November 2026, and the closes of their index series. */
 import { MemoryStore } from "../store/memory-store.ts";
+import { snapshotText } from "../../src/store/paths.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
+import { readHead } from "../store/log-entries.ts";
+import { plainBytes } from "../store/stored-file.ts";
 import {
   catalogOf,
   headJson,
@@ -60,4 +63,12 @@ export async function closesOf(
       point.close,
     ]),
   );
+}
+
+/** The lines of a CSV file of the head below its header. */
+export async function rowsOf(store: ObjectStore, path: string): Promise<string[]> {
+  const head = await readHead(store);
+  if (head === null) throw new Error("The store is empty");
+  const bytes = await plainBytes(store, `sessions/${snapshotText(head)}/${path}`);
+  return String(bytes).trimEnd().split("\r\n").slice(1);
 }

@@ -7,7 +7,8 @@ import { rollBack } from "../../src/desk/rollback.ts";
 import { parseDate, type Day } from "../../src/market/session.ts";
 import { rerender, type Renewal } from "../../src/publish/rerender.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import { closeRows, publishAt, seriesOf } from "./november.ts";
+import { readHead } from "../store/log-entries.ts";
+import { closeRows, publishAt, rowsOf, seriesOf } from "./november.ts";
 import { headJson, lines, quotesOf, tryPublish } from "./small-market.ts";
 
 const CLOCK = { now: () => Date.parse("2026-11-21T12:10:00Z") };
@@ -46,6 +47,22 @@ describe.each(["0.2.0", "0.3.0"])("a store of %s", (version) => {
       // At noon of the 20th 3.01, 59.5 and 11000 were in force. tlc-1tb has a break, nor-old is delisted.
       const close = history.at(-1).close * root((3.2 / 3.01) * (11_200 / 11_000));
       expect(series.history.at(-1).date).toBe("2026-11-21");
+      expect(series.adjustments).toEqual([]);
+      const publication = (await readHead(store))?.number;
+      expect(series.link).toMatchObject({ date: "2026-11-20", publication });
+      expect(series.link.levels).toContainEqual({
+        id: "n3-wafer",
+        session_utc: "2026-11-20T00:00:00.000Z",
+        usd: 11_000,
+        break: false,
+      });
+      const { link } = await seriesOf(store, "composite", "starter");
+      expect(link).toEqual({ date: "2026-11-20", publication });
+      const closes = await rowsOf(store, "pro/indices.csv");
+      const [entry = ""] = closes.splice(series.history.length - 1, 1);
+      expect(entry.endsWith(`,${publication}`)).toBe(true);
+      expect(closes[0]).toMatch(/,100,$/);
+      expect(await rowsOf(store, "pro/members.csv")).toContain("composite,n3-wafer,2026-11-20,,45");
       expect(series.history.at(-1).close).toBeCloseTo(close, 4);
     }));
 

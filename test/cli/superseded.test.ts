@@ -18,15 +18,15 @@ const COLUMNS =
 const CATALOG = catalogOf(["a", "b"]);
 const NOW = { now: () => Date.parse("2026-11-26T00:00:00Z") };
 
-/** The rows of a file of the head in short: id, session, level, and the numbers of entries. */
+/** The rows of a file of the head in short: id, session, level, the numbers of entries, and `true` of one that left. */
 async function headRows(store: ObjectStore, name: string): Promise<string[]> {
   const head = await readHead(store);
   if (head === null) throw new Error("The store is empty");
   const bytes = await plainBytes(store, `sessions/${snapshotText(head)}/pro/${name}.csv`);
   const [header, ...rows] = String(bytes).trimEnd().split("\r\n");
-  expect(header).toBe(name === "levels" ? COLUMNS : `${COLUMNS},known_to`);
+  expect(header).toBe(name === "levels" ? COLUMNS : `${COLUMNS},known_to,left`);
   return rows.map((row) => {
-    const [id, session = "", usd, ...others] = row.split(",");
+    const [id, session = "", usd, ...others] = row.replace(/,false$/, "").split(",");
     return [
       id,
       session.slice(5, 13),
@@ -137,8 +137,8 @@ test("a rename is no change; a contract out of the catalog stands last, under it
   });
   expect(await superseded(store)).toEqual([
     "z 11-20T12 1 1 3",
-    "b 11-21T00 5 1 5",
-    "b 11-22T00 6 4 5",
+    "b 11-21T00 5 1 5 true",
+    "b 11-22T00 6 4 5 true",
   ]);
 });
 

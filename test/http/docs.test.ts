@@ -105,9 +105,14 @@ test("names that differ for one thing are names of the API", async () => {
   const names = [...table.matchAll(/<code>([^<]+)<\/code>/g)].map(([, name = ""]) => name);
   expect(names.length).toBeGreaterThan(25);
   const document = JSON.stringify(openApiDocument());
-  const headers = ["export.csv", "history.csv", "levels.csv", "superseded.csv", "indices.csv"].map(
-    async (file) => (await proxy.get(`/api/public/v1/${file}`, { key: proxy.pro })).text,
-  );
+  const headers = [
+    "export.csv",
+    "history.csv",
+    "levels.csv",
+    "superseded.csv",
+    "indices.csv",
+    "members.csv",
+  ].map(async (file) => (await proxy.get(`/api/public/v1/${file}`, { key: proxy.pro })).text);
   const columns = (await Promise.all(headers)).flatMap((csv) =>
     (csv.split("\r\n", 1)[0] ?? "").split(","),
   );

@@ -33,6 +33,7 @@ const OFFERS = [
     "no",
     "yes",
   ],
+  ["The members of each index, by day /members.csv", "no", "no", "yes"],
   ["Point-in-time data (vintages) ?publication= ?as_of= ?session=", "none", "90 days", "5 years"],
   ["Corrections of all contracts /corrections", "none", "90 days", "5 years"],
   ["SHA-256 of each file, for one call /sums", "newest publication", "90 days", "5 years"],

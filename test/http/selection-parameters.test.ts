@@ -37,13 +37,15 @@ async function ask(caller: Caller, path: string, query: string): Promise<Receive
 const BOARDS = ["/prices", "/export.csv", "/sparklines"];
 const LONG = ["/history.csv", "/levels.csv"];
 const ENDED = "/superseded.csv";
+const OF_INDICES = ["/indices.csv", "/members.csv"];
+const PROS = ["/export.xlsx", "/history.parquet", "/members.csv", ENDED];
 const SERIES = ["/prices/dram-0", "/indices/dram"];
 /** The addresses that take it. */
 const TAKEN_BY = {
-  ids: [...BOARDS, ...LONG, ENDED, "/indices.csv", "/corrections"],
+  ids: [...BOARDS, ...LONG, ENDED, ...OF_INDICES, "/corrections"],
   segment: [...BOARDS, ...LONG, ENDED, "/corrections"],
-  from: [...SERIES, ...LONG, ENDED, "/indices.csv"],
-  to: [...SERIES, ...LONG, ENDED, "/indices.csv"],
+  from: [...SERIES, ...LONG, ENDED, ...OF_INDICES],
+  to: [...SERIES, ...LONG, ENDED, ...OF_INDICES],
   last: [...SERIES, ...LONG, "/indices.csv"],
   after: ["/corrections"],
   since: ["/corrections"],
@@ -57,7 +59,7 @@ const EVERYWHERE = [...new Set([...Object.values(TAKEN_BY).flat(), ...ELSEWHERE]
 
 /** The refusal of the address itself, before its parameters are read; null: the caller may ask. */
 function refusalOf(caller: Caller, path: string, names: readonly string[]): string | null {
-  const isPros = ["/export.xlsx", "/history.parquet", ENDED].includes(path);
+  const isPros = PROS.includes(path);
   if (caller === "starter") return isPros ? "tier_required" : null;
   if (caller !== "none") return null;
   const isOpen = ["/prices", "/prices/dram-0", "/sums", "/usage"].includes(path);
@@ -164,7 +166,7 @@ describe("well formed, and of nothing", () => {
         const names = name === "segment" ? "DRAM%20|DRAM_|_DRAM" : "DRAM";
         for (const value of listed(`${OTHERS}|${more}|${names}|nothing,dram`)) {
           const received = await ask(caller, path, `${name}=${value}`);
-          const isOfIndices = name === "segment" || path === "/indices.csv";
+          const isOfIndices = name === "segment" || OF_INDICES.includes(path);
           const code = isOfIndices ? "unknown_index" : "unknown_contract";
           const expected = refusalOf(caller, path, [name]) ?? code;
           expectRefusal(received, expected, name, /^expected the id of /);
@@ -221,12 +223,12 @@ describe("together", () => {
 });
 
 test("a well-formed request gets lines of the caller's own file, or the tier that may have them", async () => {
-  const ofContracts = TAKEN_BY.ids.filter((path) => path !== "/indices.csv");
+  const ofContracts = TAKEN_BY.ids.filter((path) => !OF_INDICES.includes(path));
   const NEVER_DATES = "from=9999-12-31|to=1900-01-01|to=9999-12-31&from=9999-12-31|to=2021-11-21";
   const WITHIN_PRO = "to=2024-02-29|to=2021-11-22|to=2026-08-22&from=1900-01-01";
   const CASES: readonly (readonly [queries: string, paths: readonly string[]])[] = [
     ["ids=dram-0|ids=dram%2D0%2Cdram-1", ofContracts],
-    ["ids=dram,composite", ["/indices.csv"]],
+    ["ids=dram,composite", OF_INDICES],
     ["segment=dram|segment=DRAM|segment=dRaM", TAKEN_BY.segment],
     [
       `${NEVER_DATES}|${WITHIN_PRO}|from=1900-01-01|to=2026%2d11%2d20&from=2026-11-20`,
@@ -247,7 +249,7 @@ test("a well-formed request gets lines of the caller's own file, or the tier tha
       const refused =
         refusalOf(caller, path, [...new URLSearchParams(query).keys()]) ??
         (isTooEarly ? "tier_required" : null);
-      if (isTooEarly && path !== ENDED) expect(received.json.history_from).toBe("2026-08-23");
+      if (isTooEarly && !PROS.includes(path)) expect(received.json.history_from).toBe("2026-08-23");
       expect([path, query, received.json?.code]).toEqual([path, query, refused ?? undefined]);
       if (refused === null) await expectOwnLines(caller, path, received);
     }

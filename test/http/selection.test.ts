@@ -188,6 +188,25 @@ describe("equal to the whole, filtered", () => {
     },
   );
 
+  property.prop([vintage, some(["composite", ...SEGMENTS]), dates], RUNS)(
+    "members.csv, by the intervals that touch the days",
+    async (when, ids, { from, to }) => {
+      const key = proxy.pro;
+      const asked = { ...NONE, ids, from, to };
+      const whole = await get(`/members.csv?${new URLSearchParams(when).toString()}`, { key });
+      const chosen = await get(`/members.csv?${queryOf(asked, when)}`, { key });
+      if (isTooEarly(asked, whole, chosen)) return;
+      const rows: Item[] = parse(whole.text, { columns: true });
+      expect(rows.length).toBeGreaterThan(10);
+      const expected = rows.filter((row) => {
+        const end = row["to"] === "" ? "9999-12-31" : (row["to"] as string);
+        const isNamed = ids === null || ids.includes(row["index_id"] as string);
+        return isNamed && (row["from"] as string) <= (to ?? "9999-12-31") && end >= (from ?? "");
+      });
+      expect(parse(chosen.text, { columns: true })).toEqual(expected);
+    },
+  );
+
   property.prop([tier, vintage, contracts(BOARD)], RUNS)(
     "boards, their CSV and sparklines",
     async (who, when, which) => {

@@ -18,8 +18,10 @@ interface Before {
   readonly floor?: string;
 }
 
+const LISTED = [{ id: "a", formerly: [] }];
+
 /** The rows of entry 7. */
-const entry7 = ({ levels = {}, superseded = {}, catalog = [], floor = "2026-10-31" }: Before) =>
+const entry7 = ({ levels = {}, superseded = {}, catalog = LISTED, floor = "2026-10-31" }: Before) =>
   new KnownRows(7, { levels: texts(levels), superseded: texts(superseded) }, catalog, floor);
 
 test("without a parent's files all rows are new, and none is superseded", () => {
@@ -40,7 +42,11 @@ test("a row keeps its number, a changed one moves, one that returns is new", () 
     lines(`a,${rows[0]},2`, `a,${rows[1]},7`, `a,${rows[2]},7`),
   );
   expect(known.supersededLines("a", () => rows)).toBe(
-    lines(`a,${row("02", "9")},2,3`, `a,${row("02", "2")},3,7`, `a,${row("03", "3")},4,7`),
+    lines(
+      `a,${row("02", "9")},2,3,false`,
+      `a,${row("02", "2")},3,7,false`,
+      `a,${row("03", "3")},4,7,false`,
+    ),
   );
 });
 
@@ -62,7 +68,7 @@ test("a text that goes on, or begins with the other, is another row", () => {
     lines(...rows.slice(0, 3).map((each) => `a,${each},7`), `a,${rows[3]},5`),
   );
   expect(known.supersededLines("a", () => rows)).toBe(
-    lines(...before.slice(0, 3).map((each) => `a,${each},5,7`)),
+    lines(...before.slice(0, 3).map((each) => `a,${each},5,7,false`)),
   );
 });
 
@@ -75,10 +81,10 @@ test("superseded rows of a session stand in the order of the entries that brough
   });
   expect(known.supersededLines("a", () => [row("02", "5")])).toBe(
     lines(
-      `a,${row("02", "8")},3,5`,
-      `a,${row("02", "9")},5,6`,
-      `a,${row("02", "2")},6,7`,
-      `a,${row("03", "1")},4,6`,
+      `a,${row("02", "8")},3,5,false`,
+      `a,${row("02", "9")},5,6,false`,
+      `a,${row("02", "2")},6,7,false`,
+      `a,${row("03", "1")},4,6,false`,
     ),
   );
 });
@@ -96,13 +102,13 @@ describe("the depth", () => {
     const known = entry7(before);
     const rows = [row("11", "1"), row("12", "1")];
     expect(known.levelLines("a", rows)).toBe(lines(`a,${rows[0]},1`, `a,${rows[1]},1`));
-    expect(known.supersededLines("a", () => rows)).toBe(lines(`a,${row("12", "9")},1,2`));
+    expect(known.supersededLines("a", () => rows)).toBe(lines(`a,${row("12", "9")},1,2,false`));
   });
 
   test("of rows that end, those within it are superseded", () => {
     const rows = [row("11", "5"), row("12", "5")];
     expect(entry7(before).supersededLines("a", () => rows)).toBe(
-      lines(`a,${row("12", "9")},1,2`, `a,${row("12", "1")},1,7`),
+      lines(`a,${row("12", "9")},1,2,false`, `a,${row("12", "1")},1,7,false`),
     );
   });
 });
@@ -120,7 +126,7 @@ describe("contracts", () => {
     expect([...known.ids]).toEqual(["new"]);
     expect(known.levelLines("new", [row("02", "2")])).toBe(lines(`new,${row("02", "2")},3`));
     expect(known.supersededLines("new", () => [])).toBe(
-      lines(`new,${row("01", "1")},4,5`, `new,${row("02", "1")},2,3`),
+      lines(`new,${row("01", "1")},4,5,false`, `new,${row("02", "1")},2,3,false`),
     );
   });
 
@@ -129,13 +135,22 @@ describe("contracts", () => {
       superseded: { old: lines(`old,${row("02", "1")},2,3`) },
       catalog: [{ id: "new", formerly: ["old"] }],
     });
-    expect(known.supersededLines("new", () => [])).toBe(lines(`new,${row("02", "1")},2,3`));
+    expect(known.supersededLines("new", () => [])).toBe(lines(`new,${row("02", "1")},2,3,false`));
   });
 
-  test("all rows of one that has no levels any more are superseded", () => {
+  test("all rows of one that left the catalog are superseded", () => {
     const known = entry7({ levels: { gone: lines(`gone,${row("02", "2")},3`) } });
     expect([...known.ids]).toEqual(["gone"]);
-    expect(known.supersededLines("gone", () => [])).toBe(lines(`gone,${row("02", "2")},3,7`));
+    expect(known.supersededLines("gone", () => [])).toBe(lines(`gone,${row("02", "2")},3,7,true`));
+  });
+
+  test("of an older program's rows, those left that ended last with a contract that is out", () => {
+    const older = [`gone,${row("01", "1")},2,3`, `gone,${row("02", "1")},2,5`];
+    const known = entry7({ superseded: { gone: lines(...older) } });
+    const expected = lines(`${older[0]},false`, `${older[1]},true`);
+    expect(known.supersededLines("gone", () => [])).toBe(expected);
+    const next = entry7({ superseded: { gone: expected } });
+    expect(next.supersededLines("gone", () => [])).toBe(expected);
   });
 });
 
@@ -158,5 +173,5 @@ test("both files come out the same in either order", () => {
   const superseded = second.supersededLines("a", () => rows);
   expect(first.supersededLines("a", () => rows)).toBe(superseded);
   expect(second.levelLines("a", rows)).toBe(levels);
-  expect(superseded).toBe(lines(`a,${row("01", "1")},2,7`));
+  expect(superseded).toBe(lines(`a,${row("01", "1")},2,7,false`));
 });

@@ -22,11 +22,8 @@ const isWithin = (date: string, limits: Pick<Limits, "from" | "to">): boolean =>
   touches(date, date, limits);
 
 /** Whether an interval has a day within the limits. An empty end is none. */
-const touches = (
-  begin: string,
-  end: string,
-  { from, to }: Pick<Limits, "from" | "to">,
-): boolean => (from === null || end === "" || end >= from) && (to === null || begin <= to);
+const touches = (begin: string, end: string, { from, to }: Pick<Limits, "from" | "to">): boolean =>
+  (from === null || end === "" || end >= from) && (to === null || begin <= to);
 
 /** A payload: every element of an array that stands in no other one has its own line. */
 export function selectedJson(text: string, limits: Limits): string {
@@ -110,7 +107,9 @@ export function selectedRecords(header: string, text: string, limits: Limits): s
   for (const record of text.match(RECORD) ?? []) {
     const fields = record.split(",", Math.max(idAt, beginAt, endAt) + 1);
     const id = fields[idAt] as string;
-    const [begin, end] = [beginAt, endAt].map((at) => (fields[at] as string).slice(0, DATE_CHARACTERS));
+    const [begin, end] = [beginAt, endAt].map((at) =>
+      (fields[at] as string).slice(0, DATE_CHARACTERS),
+    );
     if (!touches(begin as string, end as string, limits)) continue;
     // An apostrophe makes text of an id that begins with a minus.
     if (ids !== null && !ids.has(id.startsWith("'") ? id.slice(1) : id)) continue;
