@@ -333,7 +333,7 @@ export const takenBy = ({
   computedBy = [],
 }: Route): readonly Parameter[] => [...computedBy, ...selectedBy, ...parameters];
 
-/** Whether its ids are those of indices. */
+/** Whether its parameter `ids` names indices. */
 export const namesIndices = ({ selectedBy = [] }: Route): boolean =>
   selectedBy.some((each) => parameter.INDICES.includes(each));
 

@@ -11,7 +11,7 @@
  * chapter 9).
  *
  * Members are fixed when the close of their day is published; levels are those that the ledger has now. So V is
- * what is known now, with all corrections, and a correction is whole in the next close.
+ * the value as known now, with all corrections, and a correction is whole in the next close.
  *
  * It is computed with doubles: ln V is a sum over all days, with an error of a few 10⁻¹⁶ for each day, and the
  * exponential function adds a few 10⁻¹⁶. Only the four basic operations are used (logarithm.ts).
@@ -170,7 +170,7 @@ export function eachRelative(
   if (series === undefined) return anchor;
   const { levels, breaks } = series;
   const isBreak = (session: Session): boolean => breaks.some((each) => each.session === session);
-  // The kept level is not what it was then, if the break at its session has come or gone since.
+  // The kept level compares no more if the break at its session has come or gone since.
   let isKeptBroken = kept !== undefined && isBreak(kept.session) !== kept.isBreak;
   let given = 0;
   let level: Level | undefined;

@@ -32,7 +32,7 @@ export interface RestatementOrder {
   readonly reason: string;
   /** The closes from this day on become the values as known now; null: all that can. */
   readonly from: Day | null;
-  /** Whether members from then on are those of the present catalog and limits. */
+  /** Whether members from then on are given anew, by the present catalog and limits. */
   readonly members: boolean;
 }
 

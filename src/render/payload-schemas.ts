@@ -396,7 +396,7 @@ export const indexWithSeries = z.object({
           }),
         ),
       ).describe(
-        "The closes whose move contains corrections of earlier days by more than one part in a million, and the factor that these make. The move divided by the factor is that of prices.",
+        "The closes whose move contains corrections of earlier days by more than one part in a million, and the factor that these make. The move divided by the factor is the move of prices.",
       ),
       value: added("1.1.0", z.number().nonnegative().nullable())
         .optional()

@@ -361,7 +361,7 @@ describe("readers can repeat a close", () => {
       "nand,2026-11-03,100,5",
       "nand,2026-11-04,100,5",
     ]);
-    // The close of the 2nd was calculated with the misprint, and that of the 3rd without it.
+    // The close of the 2nd was calculated with the misprint, the close of the 3rd without it.
     const adjustments = [{ date: dateOf(3), publication: 5, factor: 0.1 }];
     expect((await seriesOf(store)).adjustments).toEqual(adjustments);
   });
@@ -512,7 +512,7 @@ describe("--restate-series", () => {
     expect(await closesOf(store)).toMatchObject({ ...RESTATED, 4: 600 });
   });
 
-  test("lists what it did with the indices whose closes it changed", async () => {
+  test("is listed with the indices whose closes it changed", async () => {
     const rows = [
       { id: "a", segment: "DRAM" },
       { id: "c", segment: "NAND" },
