@@ -152,7 +152,7 @@ async function checkStore(store: ObjectStore, end: LogEnd | ChipboardError): Pro
   }
   const unmarked = await orFailure(() => requireStoreMark(store));
   return unmarked instanceof ChipboardError
-    ? faultOf("store", unmarked, "name the right store, or begin a new one: chipboard store init")
+    ? faultOf("store", unmarked, "name the right store or bring its disk back; only for a new one, chipboard store init")
     : note(
         "store",
         `${location} answers and has its mark; nothing is published there`,
@@ -210,7 +210,8 @@ async function checkHead(
   const remedy = "chipboard snapshots verify --all, then repair or restore";
   if (head instanceof ChipboardError) {
     const isEmpty = head.exitCode === EXIT.input;
-    return faultOf("head", head, isEmpty ? "chipboard publish" : remedy);
+    const begin = "where nothing was published before, chipboard publish; otherwise see lost";
+    return faultOf("head", head, isEmpty ? begin : remedy);
   }
   const verified = await orFailure(() => verifySnapshots(store, "head", verifyKeys));
   if (verified instanceof ChipboardError) return faultOf("head", verified, remedy);
