@@ -124,7 +124,7 @@ export function clipMembers(members: Members, from: Day, to: Day): Members {
   return clipped;
 }
 
-/** The members of all parts, whose days do not overlap. */
+/** The members of all parts. Of two terms with the same days, the one that began first has them. */
 export function joinMembers(...parts: readonly Members[]): Members {
   const joined = new Map<string, Term[]>();
   for (const [id, terms] of parts.flatMap((part) => [...part])) {
@@ -132,11 +132,13 @@ export function joinMembers(...parts: readonly Members[]): Members {
   }
   for (const [id, terms] of joined) {
     const merged: Term[] = [];
-    for (const term of terms.sort((a, b) => a.from - b.from)) {
+    for (const { to, maxCarryDays, ...term } of terms.sort((a, b) => a.from - b.from)) {
       const last = merged.at(-1);
-      const goesOn = last?.to === term.from - 1 && last.maxCarryDays === term.maxCarryDays;
-      if (goesOn) merged[merged.length - 1] = { ...last, to: term.to };
-      else merged.push(term);
+      const from = Math.max(term.from, (last?.to ?? -Infinity) + 1);
+      const goesOn = last?.to === from - 1 && last.maxCarryDays === maxCarryDays;
+      if (from > to) continue;
+      if (goesOn) merged[merged.length - 1] = { ...last, to };
+      else merged.push({ from, to, maxCarryDays });
     }
     joined.set(id, merged);
   }

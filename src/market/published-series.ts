@@ -260,6 +260,9 @@ export function withRenamedMembers(
 ): StoredSeriesByIndex {
   const renamed = <T>(byId: ReadonlyMap<string, T>): ReadonlyMap<string, T> =>
     new Map([...byId].map(([id, item]) => [idOf(id), item]));
+  // Another contract may have had the new id, and have no levels any more.
+  const membersUnder = (members: Members): Members =>
+    joinMembers(...[...members].map(([id, terms]) => new Map([[idOf(id), terms]])));
   return new Map(
     [...series].map(([index, { chained, ...others }]) => [
       index,
@@ -267,7 +270,7 @@ export function withRenamedMembers(
         ...others,
         chained: chained && {
           ...chained,
-          members: renamed(chained.members),
+          members: membersUnder(chained.members),
           link: chained.link && { ...chained.link, levels: renamed(chained.link.levels) },
         },
       },

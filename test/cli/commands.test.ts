@@ -51,7 +51,7 @@ describe("--help", () => {
         ..."--min-coverage --allow-sparse --max-unchanged --max-gap --max-carry-days --accept".split(
           " ",
         ),
-        ..."--feed-header --wait --hold --hold-invalid --ignore-unknown --round --rerender --restate-series".split(
+        ..."--feed-header --wait --hold --hold-invalid --ignore-unknown --round --rerender --restate-series --from --restate-members".split(
           " ",
         ),
         "--summary",

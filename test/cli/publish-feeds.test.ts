@@ -311,6 +311,26 @@ describe("--restate-series", () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining("cannot be used with option")]);
   });
 
+  test.each([
+    ["--from 2026-11-01", "--from"],
+    ["--restate-members", "--restate-members"],
+    ["--from 2026-11-01 --rerender New", "--from"],
+  ])("is what %s needs", async (line, named) => {
+    const { code, stderr } = await publish(line);
+    expect([code, stderr]).toEqual([2, `error: ${named} needs --restate-series "reason"\n`]);
+  });
+
+  test("takes a date, and members, and is refused another one", async () => {
+    await publish("--catalog c.csv --quotes q.csv --closes h.csv");
+    const wrong = await publish("--restate-series Again --from yesterday");
+    expect([wrong.code, wrong.stderr]).toEqual([
+      2,
+      'error: --from "yesterday": expected a date such as 2026-11-21\n',
+    ]);
+    const line = "--restate-series Again --restate-members --from 2026-11-19";
+    expect((await publish(line)).stdout).toMatch(/^Nothing to do/);
+  });
+
   test("alone has nothing to do where no close changes, whatever inputs the environment names", async () => {
     await publish("--catalog c.csv --quotes q.csv");
     const env = { CHIPBOARD_QUOTES: "missing.csv" };
