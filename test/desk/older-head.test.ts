@@ -118,20 +118,20 @@ test("another version's snapshot is compared like one of this version", async ()
 
 const COMMANDS = ["show head", "verify head", "rollback head --reason again", "verify --all"];
 
-test("a head of format 5: 6, and who published it", async () => {
+test("a head of format 6: 6, and who published it", async () => {
   const folder = published();
   const store = new FolderStore(folder);
-  await changeHead(store, () => ({ format: 5, tiers: "elsewhere" }));
+  await changeHead(store, () => ({ format: 6, tiers: "elsewhere" }));
   for (const line of [...COMMANDS, "diff head~1 head"]) {
     const { code, err } = await desk(line, folder);
     expect([line, code]).toEqual([line, 6]);
     expect(err).toContain(
-      "was published by a newer chipboard: its format is 5, expected at most 4",
+      "was published by a newer chipboard: its format is 6, expected at most 5",
     );
   }
   expect(await tryPublish(store, NEXT)).toMatchObject({
     code: 6,
-    said: [expect.stringContaining("was published by a newer chipboard: its format is 5")],
+    said: [expect.stringContaining("was published by a newer chipboard: its format is 6")],
   });
 });
 

@@ -140,8 +140,8 @@ async function keepsServing(reason: string): Promise<void> {
 }
 
 test("a head of a newer format: the proxy keeps its snapshot, and says why", async () => {
-  await arriving((source) => changeHead(source, () => ({ format: 5, tiers: "elsewhere" })));
-  await keepsServing("was published by a newer chipboard: its format is 5, expected at most 4");
+  await arriving((source) => changeHead(source, () => ({ format: 6, tiers: "elsewhere" })));
+  await keepsServing("was published by a newer chipboard: its format is 6, expected at most 5");
 });
 
 test("a head of a development version: the proxy keeps its snapshot, and says why", async () => {
