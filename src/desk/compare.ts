@@ -17,7 +17,6 @@ import {
   type StoredIndex,
   type StoredRecord,
 } from "./stored-payloads.ts";
-import { indexMove, type IndexMove } from "./index-move.ts";
 import { findSnapshot, type FoundSnapshot } from "./find-snapshot.ts";
 import { seriesMove, type SeriesMove, type StoredSeries } from "./series-move.ts";
 
@@ -39,8 +38,8 @@ export interface Comparison {
   readonly metadata: ReturnType<typeof changedMetadata> | null;
   /** Corrections that only the newer snapshot lists. */
   readonly corrected: ReturnType<typeof newCorrections> | null;
-  /** The composite index; each snapshot's level uses its own base. */
-  readonly index: IndexMove;
+  /** The levels of the composite index, each with its own base; null: the snapshot has no level. */
+  readonly index: { readonly old_level: number | null; readonly new_level: number | null };
   /** The continuous series of all indices. */
   readonly series: SeriesMove;
 }
@@ -77,7 +76,7 @@ export async function compareSnapshots(
       oldSide.corrections &&
       newSide.corrections &&
       newCorrections(oldSide.corrections, newSide.corrections),
-    index: indexMove(oldSide.index, newSide.index, breakBetween(old, now)),
+    index: { old_level: oldSide.index?.level ?? null, new_level: newSide.index?.level ?? null },
     series: seriesMove(oldSide.series, newSide.series),
   };
 }
@@ -147,18 +146,13 @@ function withIdsOf(other: Side, side: Side): Side {
   const idOf = (id: string): string => ids.get(id) ?? id;
   const renamed = <T>(items: ReadonlyMap<string, T> | null): Map<string, T> | null =>
     items && new Map([...items].map(([id, item]) => [idOf(id), item]));
-  const { index } = side;
   return {
-    series: side.series,
+    ...side,
     records: renamed(side.records),
     catalog: renamed(side.catalog),
     corrections:
       side.corrections &&
       side.corrections.map((item) => ({ ...item, contract: idOf(item.contract) })),
-    index: index && {
-      ...index,
-      contributions: index.contributions.map((item) => ({ ...item, id: idOf(item.id) })),
-    },
   };
 }
 
@@ -216,16 +210,6 @@ function changedMetadata(before: Metadata, after: Metadata) {
     });
   });
 }
-
-/** Says whether the boards show that a contract had a break between the two snapshots. */
-const breakBetween =
-  (before: Records | null, after: Records | null) =>
-  (id: string): boolean => {
-    const old = before?.get(id);
-    const now = after?.get(id);
-    if (old === undefined || now === undefined) return false;
-    return old.break?.session_utc !== now.break?.session_utc;
-  };
 
 function newCorrections(before: readonly Correction[], after: readonly Correction[]) {
   const known = new Set(before.map((item) => JSON.stringify(item)));

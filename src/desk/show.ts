@@ -27,7 +27,7 @@ export interface Description {
   readonly folder: string;
   /** The last entry of the log that names it, or null. */
   readonly publication: ReturnType<typeof shownEntry> | null;
-  readonly index: Pick<StoredIndex, "level" | "chg_24h_pct" | "chg_30d_pct"> | null;
+  readonly index: StoredIndex | null;
   /** The composite and the indices of segments. */
   readonly indices: StoredIndices | null;
   /** Within 24 hours, largest first; at most MOVES_SHOWN. */
@@ -59,11 +59,7 @@ export async function describeSnapshot(
     snapshot: snapshotText(found.name),
     folder: `${store.location}/${snapshotFolder(found.name)}`,
     publication: publication && shownEntry(publication),
-    index: index && {
-      level: index.level,
-      chg_24h_pct: index.chg_24h_pct,
-      chg_30d_pct: index.chg_30d_pct,
-    },
+    index,
     indices,
     largest_moves:
       records &&

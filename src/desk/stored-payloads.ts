@@ -9,42 +9,32 @@ import { readSnapshotFile } from "../snapshot/stored-snapshot.ts";
 import type { FoundSnapshot } from "./find-snapshot.ts";
 
 const digits = z.string();
-/** Every field of a record as text, except `break`. */
-const recordSchema = z.looseObject({
+const recordSchema = z.object({
   id: z.string(),
-  name: z.string(),
   spot_usd: digits,
   chg_24h_pct: digits.nullable(),
   basis: z.string(),
   source: z.string(),
   source_url: z.string(),
-  as_of: z.string(),
   break: z.object({ session_utc: z.string(), reason: z.string() }).nullable(),
 });
 /** A record of a board; numbers keep the digits of the file. */
 export type StoredRecord = z.infer<typeof recordSchema>;
 
 const boardSchema = z.object({
-  session_utc: z.string(),
   memory: z.array(recordSchema),
   semiconductor: z.array(recordSchema),
 });
 type StoredBoard = z.infer<typeof boardSchema>;
 
-const indexSchema = index
-  .pick({ session_utc: true, level: true, chg_24h_pct: true, chg_30d_pct: true })
-  .extend({
-    contributions: z.array(
-      z.object({ id: z.string(), base_usd: z.number(), spot_usd: z.number() }),
-    ),
-  });
+const indexSchema = index.pick({ level: true, chg_24h_pct: true, chg_30d_pct: true });
 export type StoredIndex = z.infer<typeof indexSchema>;
 
 const indicesSchema = indices.pick({ indices: true });
 export type StoredIndices = z.infer<typeof indicesSchema>["indices"];
 
 /** What of a snapshot its files are read by. */
-export type Named = Pick<FoundSnapshot, "name" | "manifest">;
+type Named = Pick<FoundSnapshot, "name" | "manifest">;
 
 /** The tier with the most data in the snapshot: one of an older program may lack tiers of this one. */
 export const fullestOf = ({ manifest: { tiers } }: Named): TierName =>

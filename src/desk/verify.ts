@@ -1,8 +1,8 @@
 /**
  * `snapshots verify`: proves the bytes of stored snapshots and the log. It checks every byte, also of
  * inflated files, against the manifest, the manifest against the log, and the log against itself and, with
- * keys, its signatures. It also checks the ledger months, the inputs, and the formats of each tier against
- * each other. It collects findings instead of throwing them.
+ * keys, its signatures. It also checks the ledger months and the inputs. It collects findings instead of
+ * throwing them.
  */
 import { atOnce } from "../lib/at-once.ts";
 import { DamageError, orDamage } from "../lib/errors.ts";
@@ -28,7 +28,6 @@ import {
   type SnapshotName,
 } from "../store/paths.ts";
 import { keysBelow } from "./copy-needs.ts";
-import { formatDifferences } from "./formats.ts";
 import { emptyLogError, findSnapshot, type FoundSnapshot } from "./find-snapshot.ts";
 
 /** A signature of an entry by one of the keys. */
@@ -192,10 +191,12 @@ class VerifyRun implements Verification {
     await this.inputs(manifest.inputs.map(({ key }) => key));
   }
 
-  async snapshot(found: Pick<FoundSnapshot, "name" | "manifest" | "publication">): Promise<void> {
-    const { name, manifest, publication } = found;
+  async snapshot({
+    name,
+    manifest,
+    publication,
+  }: Pick<FoundSnapshot, "name" | "manifest" | "publication">): Promise<void> {
     this.checked.push(snapshotText(name));
-    const before = this.damages.length;
     this.#sums(name, manifest, publication);
     if (manifest.identity !== identityOf(manifest.files, manifest.ledger)) {
       this.damages.push(`${snapshotText(name)}: the identity does not match the files named`);
@@ -207,11 +208,6 @@ class VerifyRun implements Verification {
     this.files += objects.length;
     this.bytes += bytes;
     await this.#strays(name, manifest);
-    if (this.damages.length > before) return;
-    for (const tier of TIER_NAMES) {
-      const lines = await this.attempt(() => formatDifferences(this.#store, found, tier));
-      this.damages.push(...(lines ?? []).map((line) => `${snapshotText(name)}: ${line}`));
-    }
   }
 
   async inputs(keys: readonly string[]): Promise<void> {

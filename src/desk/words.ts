@@ -14,7 +14,6 @@ import { TIERS, vintageDays } from "../market/tier.ts";
 import { whatOf } from "../snapshot/log/entry.ts";
 import type { Comparison } from "./compare.ts";
 import type { Copying } from "./copy-store.ts";
-import type { IndexMove } from "./index-move.ts";
 import type { WrittenInputs } from "./write-inputs.ts";
 import type { Listed, Listing, MissedSessions } from "./list.ts";
 import type { Pruning } from "./prune.ts";
@@ -125,35 +124,8 @@ export function printComparison(found: Comparison): void {
   section("Repriced", found.repriced);
   section("Corrected", found.corrected);
   section("Metadata changed", found.metadata);
-  section("What moved the index", indexParts(index));
-  section("Prices that moved the index most", index.movers);
   section("Series of indices", found.series.indices);
   section("Series restated", found.series.restated?.map((item) => ({ ...item })) ?? null);
-}
-
-/** The parts of the index's move, each with its reason; null if a snapshot lacks the index. */
-function indexParts({ entered, left, ...index }: IndexMove) {
-  if (entered === null || left === null) return null;
-  const from = shortSession(index.old_base_utc ?? "");
-  const to = shortSession(index.new_base_utc ?? "");
-  const parts = [
-    {
-      by: "prices",
-      points: index.price_points,
-      how: `of the constituents of both, against the base of ${from}`,
-    },
-    {
-      by: "base",
-      points: index.base_points,
-      how: from === to ? `changed levels of ${to}` : `from ${from} to ${to}`,
-    },
-    {
-      by: "constituents",
-      points: index.constituents_points,
-      how: `entered: ${joined(entered)}; left: ${joined(left)}`,
-    },
-  ];
-  return parts.filter(({ points }) => points !== null && points !== 0);
 }
 
 /** `snapshots verify`, if it finds no damage. `memory` is the file that remembers the log. */
