@@ -66,8 +66,10 @@ async function expectOwnTerms(store: MemoryStore, spot = NEW.spot_usd): Promise<
   );
   await workbook.xlsx.load(bytes as unknown as Parameters<typeof workbook.xlsx.load>[0]);
   const sheet = workbook.getWorksheet("Memory");
-  const [header = [], row = []] = [1, 2].map((at) => sheet?.getRow(at).values as CellValue[]);
-  const cells = Object.fromEntries(header.map((name, at) => [name, row[at]]));
+  const cellsOf = (row: number): CellValue[] =>
+    Array.from(sheet?.getRow(row).values as CellValue[]);
+  const row = cellsOf(2);
+  const cells = Object.fromEntries(cellsOf(1).map((name, at) => [name, row[at]]));
   expect(cells).toMatchObject(now);
 }
 

@@ -165,8 +165,8 @@ test("the next publish continues from that snapshot's ledger, catalog and correc
   const { history } = await headJson(store, "pro/contracts/a.json");
   // Neither the corrected 11 nor the withdrawn session's 12.5 is left.
   expect(history.slice(-2)).toEqual([
-    { date: "2026-11-20", close_usd: 10 },
-    { date: "2026-11-22", close_usd: 10.5 },
+    { date: "2026-11-20", close_usd: 10, session_utc: "2026-11-20T00:00:00.000Z" },
+    { date: "2026-11-22", close_usd: 10.5, session_utc: "2026-11-22T00:00:00.000Z" },
   ]);
   expect((await headJson(store, "pro/board.json")).counts).toEqual({ memory: 2, semiconductor: 1 });
 });
