@@ -3,8 +3,8 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import { catalogOf, lines, mustPublish, quotesOf } from "../cli/small-market.ts";
-import { CATALOG, desk, deskJson, temporaryFolder } from "./desk.ts";
+import { catalogOf, mustPublish, quotesOf } from "../cli/small-market.ts";
+import { desk, deskJson, temporaryFolder } from "./desk.ts";
 import { publishedFolders, REVISION } from "./published-folder.ts";
 
 const published = publishedFolders();
