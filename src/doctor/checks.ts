@@ -102,7 +102,7 @@ export const CHECKS = {
     gauge: null,
     alert: "ChipboardDown",
     runbook: `${OPERATE}/troubleshooting.md#the-proxy-does-not-serve`,
-    refusedAtStart: true,
+    refusedAtStart: false,
   },
   options: {
     gauge: null,

@@ -23,6 +23,7 @@ import { behindMs, overdueSessions } from "./serve/freshness.ts";
 import { LiveSnapshot, type LiveSnapshotOptions } from "./serve/live.ts";
 import { LogReader } from "./serve/log-reader.ts";
 import { perSecond } from "./ops/per-second.ts";
+import { UnreachableError } from "../lib/errors.ts";
 import { startMetricsServer } from "./http/metrics-server.ts";
 import { ProxyMetrics } from "./ops/metrics.ts";
 import { robots } from "./answers/pages/crawlers.ts";
@@ -57,10 +58,13 @@ export interface ProxyOptions
   readonly limits?: Partial<ConnectionLimits>;
 }
 
+/** How often a proxy without its metrics port tries to get it. */
+const METRICS_RETRY_MS = 5_000;
+
 export interface RunningProxy {
   /** `http://127.0.0.1:8080`, with the actual port. */
   readonly url: string;
-  /** With the path; null: no metrics. */
+  /** With the path; null: no metrics, or their port was in use at the start. */
   readonly metricsUrl: string | null;
   /** Resolves when the first snapshot is served: `/readyz` is 200 from then on. */
   readonly ready: Promise<void>;
@@ -78,8 +82,8 @@ export interface RunningProxy {
 
 /**
  * Starts a proxy. Resolves when it listens and the head, if there is one, is loaded; without it, if the
- * store is away (see LiveSnapshot). Throws UnreachableError if the store cannot be used or a port is in
- * use, and InputError if the proxy cannot listen on the address or certificate and key do not fit.
+ * store is away (see LiveSnapshot). Metrics whose port is in use begin when it is free. Throws
+ * UnreachableError if the store cannot be used or the port of the proxy is in use, and InputError if the proxy cannot listen on the address or certificate and key do not fit.
  */
 export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const { gatekeeper, clock, log, host, tls, store, verifyKeys = null } = options;
@@ -108,8 +112,10 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const isFirst = perSecond(1);
   const isFirstOfAddress = perSecond(1);
   const opened: Connections[] = [];
+  let metricsRetries: NodeJS.Timeout | undefined;
   const close = async (): Promise<void> => {
     live.close();
+    clearInterval(metricsRetries);
     const lingerMs = options.socket === null ? 0 : limits.lingerMs;
     await Promise.all(opened.map((each) => each.close(limits.shutdownMs, lingerMs)));
   };
@@ -165,13 +171,29 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       useCertificate(server, renewed);
       certificate = renewed;
     };
-    if (options.metricsPort === null)
-      return { url, metricsUrl: null, ready, renewCertificate, close };
-    const scraped = await startMetricsServer(options.metricsHost, options.metricsPort, () =>
-      metrics.text(),
-    );
-    opened.push(scraped.connections);
-    return { url, metricsUrl: scraped.url, ready, renewCertificate, close };
+    const running = { url, metricsUrl: null, ready, renewCertificate, close };
+    const { metricsHost, metricsPort } = options;
+    if (metricsPort === null) return running;
+    const serveMetrics = async (): Promise<string> => {
+      const scraped = await startMetricsServer(metricsHost, metricsPort, () => metrics.text());
+      opened.push(scraped.connections);
+      return scraped.url;
+    };
+    try {
+      return { ...running, metricsUrl: await serveMetrics() };
+    } catch (error) {
+      if (!(error instanceof UnreachableError)) throw error;
+      log.error({ trouble: error.message }, "no metrics: their port is in use");
+    }
+    // The program that has the port may end, and the service must not stop for it.
+    const retry = async (): Promise<void> => {
+      await serveMetrics();
+      clearInterval(metricsRetries);
+      log.info({}, "metrics are served now");
+    };
+    metricsRetries = setInterval(() => void retry().catch(() => undefined), METRICS_RETRY_MS);
+    metricsRetries.unref();
+    return running;
   } catch (error) {
     await close();
     throw error;

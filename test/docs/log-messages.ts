@@ -12,6 +12,11 @@ const MEANINGS: Readonly<Record<string, readonly [meaning: string, remedy: strin
     "lines of this log could not be written",
     "check the disk, or the reader of the pipe",
   ],
+  "metrics are served now": ["the port of the metrics is free again", ""],
+  "no metrics: their port is in use": [
+    "another program has `--metrics-port`; the proxy serves callers, and tries again every 5 seconds",
+    "end the other program (`ss -ltnp`), or choose another `--metrics-port`",
+  ],
   "nothing is published there yet": ["the store has no log", "publish, or name another `--store`"],
   "old snapshot cannot be read": [
     "the caller got 503 `busy`",

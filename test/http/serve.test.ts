@@ -277,6 +277,22 @@ describe("invalid options and locations", () => {
     expect(await first.end()).toBe(0);
   });
 
+  test("a metrics port in use stops no proxy: it says so, and has the metrics once the port is free", async () => {
+    const first = await serving(["--metrics-port", "0", "--json"]);
+    const metricsUrl = String(first.metricsUrl);
+    const port = new URL(metricsUrl).port;
+    const other = join(folder, "state-without-metrics");
+    await createState(other);
+    const second = await serving(["--metrics-port", port, "--state", other, "--json"]);
+    expect([second.metricsUrl, (await call(`${second.url}/healthz`)).status]).toEqual([null, 200]);
+    expect(second.stderr()).toContain("no metrics: their port is in use");
+    expect(second.stderr()).toContain(`:${port} (--metrics-port): it is in use`);
+    expect(await first.end()).toBe(0);
+    await eventually(async () => second.stderr().includes("metrics are served now"));
+    expect(await (await fetch(metricsUrl)).text()).toContain("chipboard_build_info");
+    expect(await second.end()).toBe(0);
+  });
+
   test("without a state: 5, with both commands that create one, and nothing is created", async () => {
     const none = join(folder, "no-state");
     const { code, stdout, stderr } = await refused(["--state", none]);
