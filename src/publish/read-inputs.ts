@@ -90,7 +90,7 @@ export async function readInputs(
   const ignoreUnknown = request.ignoreUnknown ?? false;
   const knownIds = (): Promise<ReadonlySet<string>> =>
     publishedIds(store).catch((error: unknown) => {
-      // Without --ignore-unknown they only make messages better. What reads the store next says what is wrong with it.
+      // Without --ignore-unknown they only make messages better. The next read of the store reports its fault.
       if (ignoreUnknown) throw error;
       return new Set();
     });

@@ -61,7 +61,7 @@ async function msOf(read: Reader, text: string): Promise<number> {
   return (user + system) / 1_000;
 }
 
-/** The first text that costs a reader too much, with what it costs; null: there is none. */
+/** The first text that costs a reader too much, with the cost; null: there is none. */
 async function dear(read: Reader): Promise<string | null> {
   const letters = "y".repeat(CHARACTERS);
   // The first readings also compile the program.

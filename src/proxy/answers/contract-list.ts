@@ -88,7 +88,7 @@ function bodyOf(
   };
 }
 
-/** A row for each contract: its members, those of `closes` with the tier before their names. */
+/** A row for each contract: its members, where members of `closes` have the tier before their names. */
 function csvOf({ contracts: rows }: Body): string {
   const flat = rows.map(({ formerly, closes, ...row }) => ({
     ...row,
