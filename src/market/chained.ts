@@ -128,10 +128,11 @@ export function roundedUnits(value: number): number {
   return Math.round(exact + Math.min(exact * 2 ** -42, 0.001));
 }
 
-/** The text of a value as a close. Up to 15 digits a double has it as formatMicros does. */
-export function closeText(value: number): Decimal {
-  const units = roundedUnits(value);
-  return units <= 1e15
+/** The text of a value as a close. */
+export const closeText = (value: number): Decimal => formatUnits(roundedUnits(value));
+
+/** The text of whole units of 0.0001. Up to 15 digits a double has it as formatMicros does. */
+export const formatUnits = (units: number): Decimal =>
+  Math.abs(units) <= 1e15
     ? String(units / PER_POINT)
     : roundRatio(ratio(BigInt(units), BigInt(PER_POINT)), DECIMALS);
-}

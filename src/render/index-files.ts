@@ -6,6 +6,7 @@ import {
   chainedCloses,
   closesSeen,
   closeText,
+  formatUnits,
   type ChainedSeries,
 } from "../market/chained.ts";
 import { inBoardOrder, isDelisted, type Contract } from "../market/contract.ts";
@@ -22,6 +23,7 @@ import {
 } from "../market/composite.ts";
 import { COMPOSITE, indicesOf, type MarketIndex } from "../market/indices.ts";
 import type { IndexSeries, SeriesByIndex } from "../market/published-series.ts";
+import { seriesChanges } from "../market/series-changes.ts";
 import { dateText, sessionUtc } from "../market/session.ts";
 import { historyFloor, historyFrom } from "../market/tier.ts";
 import { basketItems, type Market, type TierView } from "../market/view.ts";
@@ -94,9 +96,37 @@ export function indicesBody(envelope: Envelope, indices: readonly PricedIndex[])
   return jsonText(body);
 }
 
+/** The changes of a series from close to close, with the contributions in catalog order. */
+function changesFields(
+  market: Market,
+  view: TierView,
+  series: ChainedSeries | null,
+  values: IndexValues | null,
+): schemas.Body<typeof schemas.indexWithSeries>["series"]["changes"] {
+  const places = new Map(market.catalog.map(({ id }, place) => [id, place]));
+  const placeOf = (id: string): number => places.get(id) ?? Infinity;
+  const points = (units: number) => exactly(formatUnits(units));
+  return seriesChanges(view, series, values, market.seriesOf).map((change) => {
+    const { range, date, closeUnits, contributions, correctionUnits } = change;
+    // Contracts that left the catalog follow, by their ids.
+    const ordered = contributions?.toSorted(
+      ([a], [b]) => placeOf(a) - placeOf(b) || (a < b ? -1 : 1),
+    );
+    return {
+      range,
+      date: dateText(date),
+      close: closeUnits === null ? null : points(closeUnits),
+      change_pct: exactly(change.changePct),
+      contributions: ordered?.map(([id, units]) => ({ id, points: points(units) })) ?? null,
+      correction_points: correctionUnits === null ? null : points(correctionUnits),
+    };
+  });
+}
+
 /** `/indices/{id}`: the fields of `/index`, and the series. */
 export function indexBody(
   envelope: Envelope,
+  market: Market,
   { id, contracts, result, excluded, view, series, values, restatements }: PricedIndex,
 ): string {
   const closes = chainedCloses(view, series);
@@ -113,6 +143,7 @@ export function indexBody(
         publication,
         factor: exactly(significant(factor)),
       })),
+      changes: changesFields(market, view, series, values),
       // Levels of the head, which a tier behind it does not see.
       ...(isUpToDate(view) && {
         value: series && exactly(significant(series.value)),

@@ -428,6 +428,35 @@ export const indexWithSeries = z.object({
         .describe(
           "Only in tiers without delay: the level of each contract on the last day on which it was a member with a level in force. The next close moves by the geometric mean of the ratios of new levels to reference_usd.",
         ),
+      changes: added(
+        "1.1.0",
+        z.array(
+          z.object({
+            range: z.enum(RANGES),
+            date: date.describe("The day of the close that the last one is compared with."),
+            close: z
+              .number()
+              .nonnegative()
+              .nullable()
+              .describe("Null: before the base, or beyond the tier's depth."),
+            change_pct: percent("Change from that close to the last one"),
+            contributions: z
+              .array(z.object({ id: z.string(), points: z.number() }))
+              .nullable()
+              .describe(
+                "Points of the change that each contract contributed, with the levels as known now. Null: without the close, or if the range begins before a link.",
+              ),
+            correction_points: z
+              .number()
+              .nullable()
+              .describe(
+                "The rest of the change: corrections of earlier closes that a close of the range brought. Null with contributions.",
+              ),
+          }),
+        ),
+      ).describe(
+        "Changes from close to close over 24 hours, 7, 30 and 90 days and one calendar year. Empty: the series has no close.",
+      ),
       history_from: historyFrom,
       history: z
         .array(z.object({ date, close: z.number().nonnegative() }))

@@ -95,7 +95,7 @@ function tierFiles(
       file(FILES.index(tier.name), () => compositeBody(envelope, at(0))),
       file(FILES.indices(tier.name), () => indicesBody(envelope, all())),
       ...indices.map(({ id }, place) =>
-        file(FILES.indexOf(tier.name, id), () => indexBody(envelope, at(place))),
+        file(FILES.indexOf(tier.name, id), () => indexBody(envelope, market, at(place))),
       ),
       file(FILES.indicesCsv(tier.name), () => indicesCsv(all())),
     );

@@ -565,3 +565,61 @@ describe("--restate-series", () => {
     expect((await seriesOf(store)).restatements).toEqual(listed(5));
   });
 });
+
+describe("the changes of a series", () => {
+  /** What a contract whose relative is one of `count` contributes to the change from one close to another. */
+  const pointsOf = (from: number, to: number, relative: number, count = 1): number =>
+    (((to - from) / Math.log(to / from)) * Math.log(relative)) / count;
+
+  test("go from close to close, in points of each contract", async () => {
+    const store = await storeOf(["b", "a"], { b: 10, a: 10 }, { b: 10, a: 20 }, { b: 40, a: 20 });
+    const [day, week, ...longer] = (await seriesOf(store)).changes;
+    expect(day).toEqual({
+      range: "24h",
+      date: dateOf(2),
+      close: 141.4214,
+      change_pct: 100,
+      contributions: [
+        { id: "b", points: expect.closeTo(pointsOf(141.4214, 282.8427, 4, 2), 3) },
+        { id: "a", points: 0 },
+      ],
+      // The closes are rounded.
+      correction_points: expect.closeTo(0, 3),
+    });
+    const none = { close: null, change_pct: null, contributions: null, correction_points: null };
+    expect(week).toEqual({ range: "7d", date: "2026-10-27", ...none });
+    expect(longer.map(({ range, date }: { range: string; date: string }) => [range, date])).toEqual(
+      [
+        ["30d", "2026-10-04"],
+        ["90d", "2026-08-05"],
+        ["1y", "2025-11-03"],
+      ],
+    );
+  });
+
+  test("tell corrections apart, and leave out who has no relative", async () => {
+    const store = await storeOf(["a", "b"], { a: 10 }, { a: 1000 });
+    const fix = closeRows("a,2026-11-02,10");
+    const quotes = quotesOf({ a: 12, b: 5 });
+    await publishAt(store, noonOf(3), { closes: fix, quotes, revise: "Typing error" });
+    const [change] = (await seriesOf(store)).changes;
+    const ofA = pointsOf(10_000, 120, 1.2);
+    expect(change).toMatchObject({
+      close: 10_000,
+      change_pct: -98.8,
+      contributions: [{ id: "a", points: expect.closeTo(ofA, 3) }],
+      correction_points: expect.closeTo(120 - 10_000 - ofA, 3),
+    });
+  });
+
+  test("divide a return by the moves of the index while the contract was away", async () => {
+    const days = [{ a: 10, b: 10 }, { b: 10 }, { b: 20 }, { a: 20, b: 20 }];
+    const store = await storeOf([{ id: "a", max_carry_days: "1" }, "b"], ...days);
+    expect(await closesOf(store)).toEqual({ 1: 100, 2: 100, 3: 200, 4: 200 });
+    const [change] = (await seriesOf(store)).changes;
+    expect(change.contributions).toEqual([
+      { id: "a", points: 0 },
+      { id: "b", points: 0 },
+    ]);
+  });
+});
