@@ -3,8 +3,8 @@
  *
  * The logarithm of a ratio of values is a sum over days and contracts. The logarithmic mean of two closes turns its
  * parts into index points, which then add up to the change: closes that are not known as they were published leave a
- * rest, which is what corrections moved. The decomposition is that of M. B. Reinsdorf, W. E. Diewert and C. Ehemann,
- * Additive decompositions for Fisher, Törnqvist and geometric mean indexes (2002).
+ * rest, the points of corrections (M. B. Reinsdorf, W. E. Diewert and C. Ehemann, Additive decompositions for Fisher,
+ * Törnqvist and geometric mean indexes, 2002).
  */
 import { closeOn, lastCloseDay, roundedUnits, type ChainedSeries } from "./chained.ts";
 import { changePct, HORIZONS, RANGES } from "./change.ts";

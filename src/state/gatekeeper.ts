@@ -35,7 +35,7 @@ export interface Listeners {
   readonly onEviction?: OnEviction;
 }
 
-/** What was found of the state when it was opened. */
+/** The state as it was when it was opened. */
 interface Found {
   readonly addressSecret: string;
   readonly accounts: number;

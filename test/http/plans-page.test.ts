@@ -14,7 +14,12 @@ import { startTestProxy, type TestProxy } from "./fixture.ts";
 const PRICES = ["free", "9 USD a month or 90 USD a year", "19 USD a month or 190 USD a year"];
 const OFFERS = [
   ["Contracts /prices", "10", "all 15", "all 15"],
-  ["Names, units and sources of all contracts, for no call /contracts", "yes", "yes", "yes"],
+  [
+    "Names, units and sources of all contracts, for no call /contracts /contracts.csv",
+    "yes",
+    "yes",
+    "yes",
+  ],
   ["Freshness", "1 session (12 hours) behind", "1 session (12 hours) behind", "live session"],
   ["History of a contract /prices/{id}", "none", "90 days", "5 years"],
   ["Last 90 closes of each contract /sparklines", "no", "yes", "yes"],
