@@ -48,6 +48,8 @@ export interface PublishOptions extends StoreOptions, LogKeyOptions, JsonOption 
   readonly summary?: string;
   readonly accept?: readonly string[];
   readonly maxMove: Micros;
+  readonly maxIndexMove: Micros;
+  readonly maxBoardMove: Micros;
   readonly minCoverage: Micros;
   readonly maxUnchanged: number;
   readonly noticeStill: number;
@@ -147,7 +149,7 @@ export const publishOptions = (): Readonly<Record<string, Option[]>> => ({
   "Gates:": [
     createOption(
       "--accept <gates...>",
-      `accept the findings of a gate: GATE, or GATE:ID,ID for these contracts only (${GATE_NAMES.join(", ")})`,
+      `accept the findings of a gate: GATE, or GATE:ID,ID for these contracts or indices only (${GATE_NAMES.join(", ")})`,
     ),
     createOption(
       "--max-move <percent>",
@@ -155,6 +157,16 @@ export const publishOptions = (): Readonly<Record<string, Option[]>> => ({
       percent(MAX_MOVE_PCT),
     ).default(USUAL_LIMITS.maxMoveMicros, "50"),
     createOption("--accept-moves", "moves: accept every move above --max-move"),
+    createOption(
+      "--max-index-move <percent>",
+      "series: refuse a larger move of an index's series from one day to the next",
+      percent(MAX_MOVE_PCT),
+    ).default(USUAL_LIMITS.maxIndexMoveMicros, "25"),
+    createOption(
+      "--max-board-move <percent>",
+      "board: refuse a larger median move of the contracts from levels of the last 7 days",
+      percent(MAX_MOVE_PCT),
+    ).default(USUAL_LIMITS.maxBoardMoveMicros, "15"),
     createOption(
       "--min-coverage <percent>",
       "sparse: refuse if a smaller part of the contracts has a level for the session",
@@ -201,6 +213,8 @@ export const publishOptions = (): Readonly<Record<string, Option[]>> => ({
 /** The limits of the gates, and what the run lets through. Throws InputError for a wrong `--accept`. */
 export const gatesFrom = (options: PublishOptions): Omit<GateOptions, "isClosedDay"> => ({
   maxMoveMicros: options.maxMove,
+  maxIndexMoveMicros: options.maxIndexMove,
+  maxBoardMoveMicros: options.maxBoardMove,
   minCoverageMicros: options.minCoverage,
   maxUnchangedSessions: options.maxUnchanged,
   maxGapSessions: options.maxGap,

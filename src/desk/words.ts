@@ -11,6 +11,7 @@ import {
 import { counted, cut } from "../lib/text.ts";
 import { parseSession, sessionAt, sessionKey, type Session } from "../market/session.ts";
 import { TIERS, vintageDays } from "../market/tier.ts";
+import { judgementRows } from "../snapshot/judgement.ts";
 import { whatOf } from "../snapshot/log/entry.ts";
 import type { Comparison } from "./compare.ts";
 import type { Copying } from "./copy-store.ts";
@@ -98,7 +99,7 @@ export function printDescription(description: Description): void {
   section("Dropped", manifest.dropped);
   section("Delisted", manifest.delisted);
   section("Corrected", manifest.corrected);
-  section("Judgements", manifest.judgements);
+  section("Judgements", judgementRows(manifest.judgements));
   section("Breaks", description.breaks);
 }
 

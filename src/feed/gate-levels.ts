@@ -2,9 +2,18 @@
 import { changePct } from "../market/change.ts";
 import { cadenceSessions, carryLimitSessions, type Contract } from "../market/contract.ts";
 import { coverageOf, lastMove } from "../market/coverage.ts";
-import { formatMicros, MICROS_PER_UNIT, microsOf, type Micros } from "../market/decimal.ts";
+import {
+  formatMicros,
+  MICROS_PER_UNIT,
+  microsOf,
+  ratio,
+  roundRatio,
+  sumOfRatios,
+  type Micros,
+  type Ratio,
+} from "../market/decimal.ts";
 import type { Level, Series } from "../market/series.ts";
-import { sessionKey, type Session } from "../market/session.ts";
+import { sessionKey, SESSIONS_PER_DAY, type Session } from "../market/session.ts";
 import type { Finding, GateInput, GateLimits } from "./finding.ts";
 
 /** The successive levels, new in this run, that move by more than the limit. */
@@ -60,6 +69,50 @@ function holdsPair(before: Series, then: Level, now: Level): boolean {
     previous.usd === then.usd
   );
 }
+
+/** So many contracts make a board whose median move is judged. */
+const MIN_BOARD = 10;
+/** A level of an older session than this gives no move of the board. */
+const MAX_BOARD_SESSIONS = 7 * SESSIONS_PER_DAY;
+
+/** The median move of the contracts whose level moves in this session is more than the limit. */
+export function boardMoveAbove(
+  { catalog, after, session }: GateInput,
+  { maxBoardMoveMicros }: GateLimits,
+): Finding[] {
+  const moves: Ratio[] = [];
+  for (const { id } of catalog) {
+    const series = after.get(id);
+    const now = series?.given(session) ?? null;
+    const then = series?.at(session - 1) ?? null;
+    if (now === null || then === null || now.usd === then.usd) continue;
+    if (session - then.session > MAX_BOARD_SESSIONS || now.breakReason !== undefined) continue;
+    moves.push(ratio(BigInt(Math.abs(now.usd - then.usd)) * 100n, BigInt(then.usd)));
+  }
+  if (moves.length < MIN_BOARD) return [];
+  const median = medianOf(moves);
+  const limit = ratio(BigInt(maxBoardMoveMicros), BigInt(MICROS_PER_UNIT));
+  if (compareRatios(median, limit) <= 0) return [];
+  const percent = roundRatio(median, 2);
+  const limitText = formatMicros(maxBoardMoveMicros);
+  const text =
+    `Half of the ${moves.length} contracts that move in ${sessionKey(session)} move by more than ${percent} percent, ` +
+    `expected at most ${limitText}`;
+  return [{ contract: null, measured: Number(percent), limit: Number(limitText), text }];
+}
+
+/** The middle one, or the mean of the two in the middle. */
+function medianOf(items: readonly Ratio[]): Ratio {
+  const sorted = [...items].sort(compareRatios);
+  const half = sorted.length >> 1;
+  const [before, middle] = [sorted[half - 1], sorted[half]] as [Ratio, Ratio];
+  if (sorted.length % 2 === 1) return middle;
+  const { numerator, denominator } = sumOfRatios([before, middle]);
+  return ratio(numerator, denominator * 2n);
+}
+
+const compareRatios = (a: Ratio, b: Ratio): number =>
+  Number(a.numerator * b.denominator - b.numerator * a.denominator);
 
 /** Less of the catalog is covered than the limit. */
 export function tooFew(input: GateInput, { minCoverageMicros }: GateLimits): Finding[] {

@@ -7,7 +7,15 @@ import { TIME_GATES, type TimeGateName, type TimeGates } from "../snapshot/log/t
 import { quoted } from "./complaints.ts";
 import type { Finding, GateInput, GateLimits } from "./finding.ts";
 import { changedFreeSlice, termsWithoutBreak, missingContracts } from "./gate-catalog.ts";
-import { movesAbove, repeatOfHead, tooFarAhead, tooFew, unmovedTooLong } from "./gate-levels.ts";
+import {
+  boardMoveAbove,
+  movesAbove,
+  repeatOfHead,
+  tooFarAhead,
+  tooFew,
+  unmovedTooLong,
+} from "./gate-levels.ts";
+import { seriesMovesAbove } from "./gate-series.ts";
 
 interface Gate {
   /** The refusals of a run; empty: it passes. */
@@ -47,6 +55,17 @@ const GATES = {
     isWhole: true,
     restsOnClosedDays: true,
     ifRight: "If the levels are new",
+  },
+  series: {
+    find: seriesMovesAbove,
+    ifRight: "If the indices should move so",
+    instead: "If a level is wrong, leave it out with --hold, or correct it in the same run.",
+  },
+  board: {
+    find: boardMoveAbove,
+    isWhole: true,
+    ifRight: "If the whole market moved so",
+    instead: "If currency, tax or market of the feed is another one, correct the feed.",
   },
   delisting: {
     find: missingContracts,
@@ -109,7 +128,7 @@ export const timeGatesOf = ({ maxGapSessions, accept = [] }: GateOptions): TimeG
 const isTimeGate = (gate: GateName): gate is TimeGateName => gate in TIME_GATES;
 
 /** A finding that is let through, as the manifest keeps it. */
-export type Accepted = Pick<Finding, "contract" | "measured" | "limit"> & {
+export type Accepted = Pick<Finding, "contract" | "index" | "measured" | "limit"> & {
   readonly gate: GateName;
 };
 
@@ -134,16 +153,19 @@ export function judge(input: GateInput, options: GateOptions): Verdict {
   const unneeded: string[] = [];
   const accepted: Accepted[] = [];
   for (const gate of GATE_NAMES) {
-    const findings = isResting(gate, options) ? [] : GATES[gate].find(input, options);
+    const findings: readonly Finding[] = isResting(gate, options)
+      ? []
+      : GATES[gate].find(input, options);
     const accepts = acceptsOf(gate, options);
-    const isAccepted = ({ contract, needsBreak }: Finding): boolean =>
-      !needsBreak && accepts.some(({ ids }) => ids === null || ids.includes(contract ?? ""));
+    const isAccepted = (finding: Finding): boolean =>
+      !finding.needsBreak &&
+      accepts.some(({ ids }) => ids === null || ids.includes(concernedBy(finding) ?? ""));
     const refused = findings.filter((finding) => !isAccepted(finding));
     if (refused.length > 0) refusedBy.set(gate, refused);
     unneeded.push(...unneededOf(gate, findings, options.accept ?? []));
     for (const finding of findings.filter(isAccepted)) {
-      const { contract, measured, limit } = finding;
-      accepted.push({ gate, contract, measured, limit });
+      const { contract, index, measured, limit } = finding;
+      accepted.push({ gate, contract, ...(index !== undefined && { index }), measured, limit });
     }
   }
   const verb = accepted.length > 0 ? "also publish" : "publish";
@@ -156,6 +178,9 @@ export function judge(input: GateInput, options: GateOptions): Verdict {
     accepted,
   };
 }
+
+/** The id of the contract or index that a finding concerns; null: the whole run. */
+const concernedBy = ({ contract, index }: Finding): string | null => contract ?? index ?? null;
 
 const isResting = (gate: GateName, { isClosedDay = false }: GateOptions): boolean =>
   isClosedDay && "restsOnClosedDays" in GATES[gate];
@@ -171,7 +196,7 @@ function acceptsOf(gate: GateName, options: GateOptions): readonly Acceptance[] 
 function remediesFor(gate: GateName, refused: readonly Finding[], verb: string): string[] {
   const { ifRight, ...more }: Gate = GATES[gate];
   const acceptable = refused.filter(({ needsBreak }) => !needsBreak);
-  const ids = [...new Set(acceptable.flatMap(({ contract }) => contract ?? []))];
+  const ids = [...new Set(acceptable.flatMap((finding) => concernedBy(finding) ?? []))];
   const words = ids.length === 0 ? gate : `${gate}:${ids.join(",")}`;
   return [
     ...(more.instead === undefined ? [] : [more.instead]),
@@ -189,7 +214,7 @@ function unneededOf(
   const asked = accept.filter((item) => item.gate === gate);
   if (asked.length === 0) return [];
   if (findings.length === 0) return [`--accept ${gate}: the gate ${gate} refuses nothing`];
-  const concerned = [...new Set(findings.map(({ contract }) => contract))];
+  const concerned = [...new Set(findings.map(concernedBy))];
   return asked
     .flatMap(({ ids }) => ids ?? [])
     .filter((id) => !concerned.includes(id))

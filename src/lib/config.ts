@@ -40,6 +40,8 @@ const OPTIONS_WITH_VARIABLE: ReadonlySet<string> = new Set([
   "remember",
   // The limits.
   "max-move",
+  "max-index-move",
+  "max-board-move",
   "min-coverage",
   "max-unchanged",
   "notice-still",

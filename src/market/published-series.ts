@@ -118,7 +118,7 @@ const withLinkOf = (publication: number, series: ChainedSeries): ChainedSeries =
     : { ...series, link: { ...series.link, publication } };
 
 /** The days of the head's series whose members and closes stay, but for a restatement. */
-const staying = (before: ChainedSeries, kind: Beginning["kind"]): Days | null =>
+export const stayingDays = (before: ChainedSeries, kind: Beginning["kind"]): Days | null =>
   kind === "revision" ? before.kept : { from: before.base, to: before.last };
 
 /** The days that a session before this publication's published first; null: none. */
@@ -136,7 +136,7 @@ function continued(
   const last = lastCloseDay(session);
   const now = (from: Day, to: Day): Members =>
     membersOf(index.contracts, market.seriesOf, market.maxCarryDays, from, to);
-  const stays = before && staying(before, kind);
+  const stays = before && stayingDays(before, kind);
   const restatedFrom = before && restatement ? firstRestated(restatement, before) : Infinity;
   let link = before?.link ?? null;
   let members: Members;
@@ -227,7 +227,7 @@ function keptAlone(
   kind: Beginning["kind"],
   session: Session,
 ): ChainedSeries | null {
-  const stays = staying(before, kind);
+  const stays = stayingDays(before, kind);
   if (stays === null) return null;
   const { from, to } = stays;
   const first = firstCloseDay(before);

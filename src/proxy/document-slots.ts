@@ -24,6 +24,8 @@ export const SLOT_NAMES = [
   ...(Object.keys(RECORDED_CONTRACTS) as (keyof typeof RECORDED_CONTRACTS)[]),
   /** The limits that the served snapshot was published with. */
   "max-move",
+  "max-index-move",
+  "max-board-move",
   "min-coverage",
   "max-unchanged",
   "max-gap",

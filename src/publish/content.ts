@@ -82,6 +82,8 @@ export const optionsOf = (
   noticeStillSessions: number,
 ): Manifest["options"] => ({
   max_move_pct: formatMicros(gates.maxMoveMicros),
+  max_index_move_pct: formatMicros(gates.maxIndexMoveMicros),
+  max_board_move_pct: formatMicros(gates.maxBoardMoveMicros),
   min_coverage_pct: formatMicros(gates.minCoverageMicros),
   max_unchanged_sessions: gates.maxUnchangedSessions,
   notice_still_sessions: noticeStillSessions,

@@ -95,6 +95,8 @@ async function attempt(
     return renderAnew(stored, reason, renewal, store, clock, progress);
   }
   await requireFree(request, base, store);
+  const kind = base.head?.publication.session === session ? "revision" : "session";
+  const { series, restatement } = seriesFor(content, base, kind, request.restateSeries ?? null);
   const verdict = judge(
     {
       session,
@@ -106,9 +108,12 @@ async function attempt(
               session: base.head.publication.session,
               catalog: base.catalog,
               maxCarryDays: limitsOf(base.head.manifest.options).maxCarryDays,
+              series: base.series,
             },
       before: base.ledger,
       after: ledger,
+      series,
+      kind,
       touched,
       given,
       time: timeFindings(store, base.end.newest, clock.now(), timeGates),
@@ -120,8 +125,6 @@ async function attempt(
   const name = { session, revision: await nextRevision(store, session, base.end.head) };
   const publication = numberAfter(base.end.newest);
   const fresh = correctionsOf(amendment, request.revise ?? "", name, publication);
-  const kind = base.head?.publication.session === session ? "revision" : "session";
-  const { series, restatement } = seriesFor(content, base, kind, request.restateSeries ?? null);
   const made = {
     name,
     content: {

@@ -7,7 +7,7 @@ import { carryLimitDays } from "../market/contract.ts";
 import { formatMicros } from "../market/decimal.ts";
 import { parseSession, sessionKey, sessionUtc, type Session } from "../market/session.ts";
 import { snapshotText, snapshotFolder } from "../store/paths.ts";
-import { judgementText } from "../snapshot/judgement.ts";
+import { judgementRows, judgementText } from "../snapshot/judgement.ts";
 import type { PublishResult } from "./release.ts";
 
 const NAMES_SHOWN = 8;
@@ -51,7 +51,7 @@ export function summaryMarkdown(result: PublishResult, location: string): string
     ),
     ...listing(
       "Judgements",
-      judgements.map(({ by: _by, why: _why, ...item }) => item),
+      judgementRows(judgements).map(({ by: _by, why: _why, ...item }) => item),
     ),
     ...listing(
       "Largest moves in 24 hours",

@@ -8,8 +8,10 @@ const quantity = z.union([z.number(), z.string()]).nullable();
 export const judgementSchema = z.object({
   /** A gate, or `held`, `later`, `unknown`, `rounded`. */
   gate: z.string(),
-  /** The id as given; null: it concerns the whole run. */
+  /** The id as given; null: it concerns an index, or the whole run. */
   contract: z.string().nullable(),
+  /** Of the gate `series`: the id of the index. */
+  index: z.string().optional(),
   measured: quantity,
   limit: quantity,
   /** Who judged, and why: `--by` and `--why` of the run. */
@@ -26,6 +28,8 @@ const quantityOf = (measured: Judgement["measured"], noun: string): string =>
 
 const WORDS: Readonly<Record<string, Words>> = {
   moves: (measured, limit) => `${measured} percent, limit ${limit}`,
+  series: (measured, limit) => `${measured} percent, limit ${limit}`,
+  board: (measured, limit) => `a median move of ${measured} percent, limit ${limit}`,
   sparse: (measured, limit) => `${measured} percent covered, limit ${limit}`,
   units: (measured, limit) => `${measured}, before ${limit}`,
   unchanged: (measured, limit) => `${quantityOf(measured, "session")}, limit ${limit}`,
@@ -40,8 +44,20 @@ const WORDS: Readonly<Record<string, Words>> = {
 const plain: Words = (measured, limit) =>
   [measured, limit].filter((value) => value !== null).join(", limit ");
 
+/** Judgements as rows of a table. It has the column `index` only if one of them concerns an index. */
+export function judgementRows(judgements: readonly Judgement[]) {
+  const hasIndex = judgements.some(({ index }) => index !== undefined);
+  return judgements.map(({ gate, contract, index = null, ...others }) => ({
+    gate,
+    contract,
+    ...(hasIndex && { index }),
+    ...others,
+  }));
+}
+
 /** A judgement for people: `moves ddr5-16gb: 60 percent, limit 50`. */
-export function judgementText({ gate, contract, measured, limit }: Judgement): string {
+export function judgementText({ gate, contract, index, measured, limit }: Judgement): string {
   const words = (WORDS[gate] ?? plain)(measured, limit);
-  return `${gate}${contract === null ? "" : ` ${contract}`}${words === "" ? "" : `: ${words}`}`;
+  const concerned = contract ?? index ?? null;
+  return `${gate}${concerned === null ? "" : ` ${concerned}`}${words === "" ? "" : `: ${words}`}`;
 }

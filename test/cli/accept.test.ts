@@ -8,17 +8,21 @@ import { USUAL_TIME_GATES } from "../../src/snapshot/log/time-gates.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { catalogOf, headJson, lines, mustPublish, quotesOf } from "./small-market.ts";
 import { tryPublish, type CatalogRow, type Run } from "./small-market.ts";
-import { failure, NOON, published } from "./two-sessions.ts";
+import { failure, NOON, published, QUOTES } from "./two-sessions.ts";
 
 const accepting = (...texts: readonly string[]): Run => ({ accept: texts.map(acceptanceOf) });
 /** Without by and why. */
 const judgements = async (store: MemoryStore): Promise<unknown> =>
   (await headJson(store, "manifest.json")).judgements.map(
-    ({ gate, contract, measured, limit }: Judgement) => ({ gate, contract, measured, limit }),
+    ({ by: _by, why: _why, ...judgement }: Judgement) => judgement,
   );
 
 describe("moves", () => {
-  const run: Run = { session: NOON, quotes: quotesOf({ a: 24, b: 1 }) };
+  const run: Run = {
+    session: NOON,
+    quotes: quotesOf({ a: 24, b: 1 }),
+    maxIndexMoveMicros: 200_000_000,
+  };
 
   test("the ids of the refusal let exactly these through, and the manifest keeps them", async () => {
     const store = await published();
@@ -48,13 +52,175 @@ describe("moves", () => {
   });
 });
 
+describe("series", () => {
+  const DAY_BEFORE = "2026-11-20T12Z";
+
+  /** Two days: a and b of one segment, c of another. */
+  async function begun(levels: Readonly<Record<string, number>>): Promise<MemoryStore> {
+    const store = new MemoryStore();
+    const catalog = catalogOf(["a", "b", { id: "c", segment: "NAND" }]);
+    await mustPublish(store, {
+      session: DAY_BEFORE,
+      catalog,
+      quotes: lines(QUOTES, ...["a", "b", "c"].map((id) => `${id},5,2026-11-19T12Z`)),
+      closes: lines(
+        "id,date,close_usd",
+        ...Object.entries(levels).map(([id, usd]) => `${id},2026-11-20,${usd}`),
+      ),
+      acceptMoves: true,
+    });
+    return store;
+  }
+
+  test("each index whose move is too large is named, and its id lets it through", async () => {
+    // The first publication of an index passes, also with a history that doubles in a day.
+    const store = await begun({ a: 10, b: 10, c: 10 });
+    const run: Run = { session: NOON, quotes: quotesOf({ a: 14, b: 12, c: 15 }) };
+    const { code, said } = await failure(store, run);
+    expect([code, said.slice(1)]).toEqual([
+      3,
+      [
+        "composite moves by 36.08 percent on 2026-11-21, from 200 to 272.1637, most by c (50 percent), a (40 percent), b (20 percent), expected at most 25",
+        "dram moves by 29.61 percent on 2026-11-21, from 200 to 259.2296, most by a (40 percent), b (20 percent), expected at most 25",
+        "If a level is wrong, leave it out with --hold, or correct it in the same run.",
+        "If the indices should move so, publish with --accept series:composite,dram",
+      ],
+    ]);
+    const some = await failure(store, { ...run, ...accepting("series:dram") });
+    expect(some.said.at(-1)).toBe(
+      "If the indices should move so, also publish with --accept series:composite",
+    );
+    const more = await failure(store, { ...run, ...accepting("series:nand,composite,dram") });
+    expect([more.code, more.said[1]]).toEqual([
+      2,
+      "--accept series:nand: the gate series refuses composite, dram, not nand",
+    ]);
+    await mustPublish(store, { ...run, ...accepting("series:composite,dram") });
+    expect(await judgements(store)).toEqual([
+      { gate: "series", contract: null, index: "composite", measured: 36.08, limit: 25 },
+      { gate: "series", contract: null, index: "dram", measured: 29.61, limit: 25 },
+    ]);
+    expect((await headJson(store, "manifest.json")).options.max_index_move_pct).toBe("25");
+  });
+
+  test.each([
+    [{ a: 12.5, b: 12.5, c: 12.5 }, 0],
+    [{ a: 12.5, b: 12.500001, c: 12.5 }, 3],
+    [{ a: 7.5, b: 7.5, c: 7.5 }, 0],
+    [{ a: 7.5, b: 7.499999, c: 7.5 }, 3],
+    // An index of one contract has the gate on moves alone.
+    [{ a: 10, b: 10, c: 15 }, 0],
+  ])("%j ends with %i: a move of the limit passes", async (levels, code) => {
+    const store = await begun({ a: 10, b: 10, c: 10 });
+    const run: Run = { session: NOON, quotes: quotesOf(levels), dryRun: true };
+    expect((await tryPublish(store, run)).code).toBe(code);
+    expect((await tryPublish(store, { ...run, maxIndexMoveMicros: 50_000_000 })).code).toBe(0);
+  });
+
+  test("corrections that change the value of the last published day are refused above 1 percent", async () => {
+    const store = await begun({ a: 10, b: 10, c: 10 });
+    const quotes = quotesOf({ a: 10, b: 10, c: 10 });
+    const correct = (usd: number): Run => ({
+      session: NOON,
+      quotes,
+      closes: lines("id,date,close_usd", `c,2026-11-20,${usd}`),
+      revise: "A misprint",
+      maxMoveMicros: 200_000_000,
+    });
+    expect((await tryPublish(store, { ...correct(10.1), dryRun: true })).said).toEqual([]);
+    const { code, said } = await failure(store, correct(9.8));
+    expect([code, said.slice(1)]).toEqual([
+      3,
+      [
+        "nand on 2026-11-20 was 200 as known before this run, and is 196 with it: -2 percent, expected at most 1",
+        "If a level is wrong, leave it out with --hold, or correct it in the same run.",
+        "If the indices should move so, publish with --accept series:nand",
+      ],
+    ]);
+    await mustPublish(store, { ...correct(9.8), ...accepting("series") });
+    expect(await judgements(store)).toEqual([
+      { gate: "series", contract: null, index: "nand", measured: -2, limit: 1 },
+    ]);
+  });
+
+  test("days that a run adds are judged, not those of earlier sessions", async () => {
+    const store = await begun({ a: 10, b: 10, c: 10 });
+    const closes = lines(
+      "id,date,close_usd",
+      ...["a", "b", "c"].map((id) => `${id},2026-11-21,16`),
+    );
+    const run: Run = { session: "2026-11-22T12Z", quotes: quotesOf({ a: 16, b: 16, c: 16 }) };
+    const { said } = await failure(store, { ...run, closes, maxMoveMicros: 100_000_000 });
+    expect(said[1]).toMatch(/^composite moves by 60 percent on 2026-11-21, /);
+    await mustPublish(store, { ...run, closes, acceptMoves: true });
+    const calm = { session: "2026-11-23T12Z", quotes: quotesOf({ a: 16, b: 16, c: 17 }) };
+    await mustPublish(store, calm);
+    expect(await judgements(store)).toEqual([]);
+  });
+});
+
+describe("board", () => {
+  const ids = Array.from({ length: 11 }, (_, at) => `c${at}`);
+  const levels = (count: number, usd: number): Record<string, number> =>
+    Object.fromEntries(ids.map((id, at) => [id, at < count ? usd : 10]));
+
+  async function begun(session = "2026-11-20T12Z"): Promise<MemoryStore> {
+    const store = new MemoryStore();
+    await mustPublish(store, { session, catalog: catalogOf(ids), quotes: quotesOf(levels(0, 10)) });
+    return store;
+  }
+
+  test("half of the contracts that move by more than the limit are refused", async () => {
+    const store = await begun();
+    const run: Run = { quotes: quotesOf(levels(10, 12)) };
+    const { code, said } = await failure(store, run);
+    expect([code, said.slice(1)]).toEqual([
+      3,
+      [
+        "Half of the 10 contracts that move in 2026-11-21T00Z move by more than 20 percent, expected at most 15",
+        "If currency, tax or market of the feed is another one, correct the feed.",
+        "If the whole market moved so, publish with --accept board",
+      ],
+    ]);
+    await mustPublish(store, { ...run, ...accepting("board") });
+    expect(await judgements(store)).toEqual([
+      { gate: "board", contract: null, measured: 20, limit: 15 },
+    ]);
+  });
+
+  test.each<[string, Record<string, number>, string, number]>([
+    ["a median of the limit passes", levels(10, 11.5), "2026-11-20T12Z", 0],
+    ["a median a millionth above it does not", levels(10, 8.499999), "2026-11-20T12Z", 3],
+    ["nine that move are too few", levels(9, 12), "2026-11-20T12Z", 0],
+    ["levels of 7 days before count", levels(10, 12), "2026-11-14T00Z", 3],
+    ["older ones do not", levels(10, 12), "2026-11-13T12Z", 0],
+    [
+      "the mean of the two in the middle counts",
+      { ...levels(10, 11), ...Object.fromEntries(ids.slice(0, 5).map((id) => [id, 12])) },
+      "2026-11-20T12Z",
+      0,
+    ],
+  ])("%s", async (_, quotes, before, code) => {
+    const run: Run = { quotes: quotesOf(quotes), maxGapSessions: 20, dryRun: true };
+    expect((await tryPublish(await begun(before), run)).code).toBe(code);
+  });
+
+  test("a contract with a break in the session does not count", async () => {
+    const rows = ids.slice(0, 10).map((id, at) => `${id},12,${at === 0 ? "Another unit" : ""}`);
+    const run: Run = { quotes: lines("id,spot_usd,break", ...rows), allowSparse: true };
+    expect((await tryPublish(await begun(), run)).code).toBe(0);
+  });
+});
+
 describe("a gate that refuses nothing", () => {
   const calm: Run = { session: NOON, quotes: quotesOf({ a: 12.5, b: 5 }) };
-  const wild: Run = { session: NOON, quotes: quotesOf({ a: 24, b: 5 }) };
+  const wild: Run = { ...calm, quotes: quotesOf({ a: 24, b: 5 }), maxIndexMoveMicros: 200_000_000 };
 
   test.each([
     [calm, "moves", "--accept moves: the gate moves refuses nothing"],
     [calm, "sparse", "--accept sparse: the gate sparse refuses nothing"],
+    [calm, "series", "--accept series: the gate series refuses nothing"],
+    [calm, "board", "--accept board: the gate board refuses nothing"],
     [calm, "unchanged", "--accept unchanged: the gate unchanged refuses nothing"],
     [calm, "free:a", "--accept free: the gate free refuses nothing"],
     [calm, "gap", "--accept gap: the gate gap refuses nothing"],
@@ -388,6 +554,7 @@ describe("the text of --accept", () => {
     ["sparse:a", "sparse without ids"],
     ["unchanged:a", "unchanged without ids"],
     ["gap:a", "gap without ids"],
+    ["board:a", "board without ids"],
     ["moves:", "moves:ID or moves:ID,ID"],
     ["moves:a,,b", "moves:ID or moves:ID,ID"],
   ])("%j is refused", (text, expected) => {

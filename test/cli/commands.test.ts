@@ -45,7 +45,7 @@ describe("--help", () => {
       "publish",
       [
         ...STORE,
-        ..."--catalog --quotes --closes --session --attribution --dry-run --revise --max-move --accept-moves".split(
+        ..."--catalog --quotes --closes --session --attribution --dry-run --revise --max-move --max-index-move --max-board-move --accept-moves".split(
           " ",
         ),
         ..."--min-coverage --allow-sparse --max-unchanged --max-gap --max-carry-days --accept".split(

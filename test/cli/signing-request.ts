@@ -17,6 +17,8 @@ export const requestOf = ({ session = "2026-11-21T00Z", ...run }: Run): PublishR
   dryRun: false,
   gates: {
     maxMoveMicros: 50_000_000,
+    maxIndexMoveMicros: 25_000_000,
+    maxBoardMoveMicros: 15_000_000,
     minCoverageMicros: 0,
     maxUnchangedSessions: 8,
     maxGapSessions: 14,

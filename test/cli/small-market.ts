@@ -4,6 +4,7 @@ import type { GateOptions } from "../../src/feed/gates.ts";
 import type { InputSource } from "../../src/feed/source.ts";
 import { parseSession, sessionStartMs, type Session } from "../../src/market/session.ts";
 import { publish } from "../store/begun.ts";
+import { publishMoves } from "../store/publish-moves.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
 import type { PublishRequest } from "../../src/publish/request.ts";
 import { readHead } from "../store/log-entries.ts";
@@ -95,13 +96,13 @@ export interface Ended {
 }
 
 /**
- * Publishes in this process. Unless the run says otherwise, the clock is in the session (or in SESSION,
+ * Publishes in this process. `acceptMoves` also accepts the moves of indices and board. Unless the run says otherwise, the clock is in the session (or in SESSION,
  * if that is later).
  */
 export async function tryPublish(store: ObjectStore, run: Run): Promise<Ended> {
   const session = at(run.session ?? "2026-11-21T00Z");
   try {
-    const result = await publish(
+    const result = await (run.acceptMoves ? publishMoves : publish)(
       {
         catalog: run.catalog === undefined ? null : sourceOf("catalog", run.catalog),
         quotes: sourcesOf("quotes", run.quotes),
@@ -126,6 +127,8 @@ export async function tryPublish(store: ObjectStore, run: Run): Promise<Ended> {
         }),
         gates: {
           maxMoveMicros: run.maxMoveMicros ?? 50_000_000,
+          maxIndexMoveMicros: run.maxIndexMoveMicros ?? 25_000_000,
+          maxBoardMoveMicros: run.maxBoardMoveMicros ?? 15_000_000,
           minCoverageMicros: run.minCoverageMicros ?? 80_000_000,
           maxUnchangedSessions: run.maxUnchangedSessions ?? 8,
           maxGapSessions: run.maxGapSessions ?? 14,

@@ -164,6 +164,8 @@ const run = (
       dryRun: false,
       gates: {
         maxMoveMicros: 50_000_000,
+        maxIndexMoveMicros: 25_000_000,
+        maxBoardMoveMicros: 15_000_000,
         minCoverageMicros: 80_000_000,
         maxUnchangedSessions: 8,
         maxGapSessions: 14,

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { dateText, dayOf, sessionUtc } from "../../src/market/session.ts";
 import { TIERS } from "../../src/market/tier.ts";
-import { publish } from "../store/begun.ts";
+import { publishMoves } from "../store/publish-moves.ts";
 import { NO_KEYS } from "../../src/snapshot/log/sign.ts";
 import { SESSION, startTestProxy, TestClock } from "../http/fixture.ts";
 import { openGatekeeper } from "../../src/state/open.ts";
@@ -60,7 +60,7 @@ async function store(): Promise<MemoryStore> {
   const today = dayOf(SESSION);
   const days = Array.from({ length: DAYS }, (_, at) => today - DAYS + at);
   const levelOf = (at: number, day: number): string => (10 + at + (day % 97) / 8).toFixed(3);
-  await publish(
+  await publishMoves(
     {
       catalog: csv("catalog.csv", [
         "id,ticker,name,board,segment,unit,ai_exposure_pct,source,source_url,formerly",
@@ -90,6 +90,8 @@ async function store(): Promise<MemoryStore> {
       keys: NO_KEYS,
       gates: {
         maxMoveMicros: 1_000_000_000,
+        maxIndexMoveMicros: 25_000_000,
+        maxBoardMoveMicros: 15_000_000,
         minCoverageMicros: 0,
         maxUnchangedSessions: 8,
         maxGapSessions: 1_000,

@@ -166,6 +166,8 @@ const publishLevel = (
       dryRun: false,
       gates: {
         maxMoveMicros: 50_000_000,
+        maxIndexMoveMicros: 25_000_000,
+        maxBoardMoveMicros: 15_000_000,
         minCoverageMicros: 80_000_000,
         maxUnchangedSessions: 1_000,
         maxGapSessions: 1_000_000,

@@ -192,6 +192,14 @@ const GATES: Readonly<Record<GateName, readonly [refuses: string, option: string
     `levels for the session when none has moved for more than ${USUAL_LIMITS.maxUnchangedSessions} sessions, or the longest cadence among them: the feed may be stale`,
     "--max-unchanged",
   ],
+  series: [
+    `a move of an index's series of more than ${percent(USUAL_LIMITS.maxIndexMoveMicros)} from one day to the next, with two or more members, and a value of the last published day that corrections change by more than 1 percent. The first publication of an index passes`,
+    "--max-index-move",
+  ],
+  board: [
+    `a median move of more than ${percent(USUAL_LIMITS.maxBoardMoveMicros)} of the contracts whose level moves in the session: without a break, from a level that is at most 7 days old, if there are ten or more`,
+    "--max-board-move",
+  ],
   delisting: [
     "a catalog that lacks a contract on the boards. To delist it, keep its row and fill in `delisted_on`",
     "",

@@ -63,6 +63,8 @@ export async function publishStep(store: ObjectStore, step: Step): Promise<void>
       ...(step.keys === undefined ? {} : { keys: step.keys }),
       gates: {
         maxMoveMicros: 50_000_000,
+        maxIndexMoveMicros: 25_000_000,
+        maxBoardMoveMicros: 15_000_000,
         minCoverageMicros: 60_000_000,
         maxUnchangedSessions: 8, maxGapSessions: 14,
         maxCarryDays: 45,

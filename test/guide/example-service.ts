@@ -8,7 +8,7 @@ import { parseSession, type Session } from "../../src/market/session.ts";
 import { KEY_TIER_NAMES, type KeyTierName } from "../../src/market/tier.ts";
 import { createLogger } from "../../src/proxy/ops/request-log.ts";
 import { startProxy, type ProxyOptions, type RunningProxy } from "../../src/proxy/listen.ts";
-import { publish } from "../store/begun.ts";
+import { publishMoves } from "../store/publish-moves.ts";
 import type { PublishRequest } from "../../src/publish/request.ts";
 import type { Gatekeeper } from "../../src/state/gatekeeper.ts";
 import { openGatekeeper } from "../../src/state/open.ts";
@@ -100,6 +100,8 @@ async function publishInputs(store: ObjectStore, inputs: Inputs): Promise<void> 
     dryRun: false,
     gates: {
       maxMoveMicros: parseMicros("50", 1_000_000) as number,
+      maxIndexMoveMicros: 25_000_000,
+      maxBoardMoveMicros: 15_000_000,
       minCoverageMicros: 0,
       maxUnchangedSessions: 8,
       maxGapSessions: 14,
@@ -108,7 +110,7 @@ async function publishInputs(store: ObjectStore, inputs: Inputs): Promise<void> 
       allowSparse: true,
     },
   };
-  await publish(request, store, PUBLISHED, () => {});
+  await publishMoves(request, store, PUBLISHED, () => {});
 }
 
 export async function startExampleService(): Promise<ExampleService> {

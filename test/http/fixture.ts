@@ -20,7 +20,7 @@ import { KEY_TIER_NAMES, type KeyTierName } from "../../src/market/tier.ts";
 import type { ProxyOptions, RunningProxy } from "../../src/proxy/listen.ts";
 import { createLogger } from "../../src/proxy/ops/request-log.ts";
 import { startProxy } from "../../src/proxy/listen.ts";
-import { publish } from "../store/begun.ts";
+import { publishMoves } from "../store/publish-moves.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
 import { NO_KEYS } from "../../src/snapshot/log/sign.ts";
 import { MemoryStore } from "../store/memory-store.ts";
@@ -66,6 +66,8 @@ const sourceOf = (name: string, text: string) => ({
 
 const GATES = {
   maxMoveMicros: parseMicros("50", 1_000_000) as number,
+  maxIndexMoveMicros: 25_000_000,
+  maxBoardMoveMicros: 15_000_000,
   minCoverageMicros: 0,
   maxUnchangedSessions: 8,
   maxGapSessions: 1_000,
@@ -124,7 +126,7 @@ export async function publishSession(
     attribution = ATTRIBUTION,
   } = {},
 ): Promise<PublishResult> {
-  return publish(
+  return publishMoves(
     {
       catalog: first ? sourceOf("catalog.csv", catalogCsv()) : null,
       quotes: [sourceOf("quotes.csv", quotesCsv(session, usd, ids))],

@@ -5,7 +5,7 @@ import { parquetReadObjects } from "hyparquet";
 import exceljs, { type CellValue } from "exceljs";
 import type { InputSource } from "../../src/feed/source.ts";
 import { parseSession, type Session } from "../../src/market/session.ts";
-import { publish } from "../store/begun.ts";
+import { publishMoves } from "../store/publish-moves.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { snapshotFileKey } from "../../src/store/paths.ts";
@@ -31,7 +31,7 @@ export function publishRaw(
 ): Promise<PublishResult> {
   const { contracts, quotes, closes } = input;
   const nowMs = Date.parse(sessionUtc) + 60_000;
-  return publish(
+  return publishMoves(
     {
       catalog: contracts === null ? null : csvSource("catalog.csv", catalogCsv(contracts)),
       quotes: quotes.length === 0 ? [] : [csvSource("quotes.csv", quotesCsv(quotes))],
@@ -42,6 +42,8 @@ export function publishRaw(
       dryRun: false,
       gates: {
         maxMoveMicros: 50_000_000,
+        maxIndexMoveMicros: 25_000_000,
+        maxBoardMoveMicros: 15_000_000,
         minCoverageMicros: 80_000_000,
         maxUnchangedSessions: 1_000_000,
         maxGapSessions: 1_000_000,

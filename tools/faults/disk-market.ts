@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { ChipboardError } from "../../src/lib/errors.ts";
 import type { InputSource } from "../../src/feed/source.ts";
 import { parseSession, sessionStartMs, type Session } from "../../src/market/session.ts";
-import { publish } from "../../test/store/begun.ts";
+import { publishMoves } from "../../test/store/publish-moves.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { catalogOf, quotesOf } from "../../test/cli/small-market.ts";
 import type { Ran } from "../../test/program/program.ts";
@@ -43,7 +43,7 @@ export async function publishSession(
 ): Promise<Publishing> {
   const isEmpty = (await store.list("publications/")[Symbol.asyncIterator]().next()).done === true;
   try {
-    await publish(
+    await publishMoves(
       {
         catalog: isEmpty ? source("catalog", CATALOG) : null,
         quotes: [source("quotes", quotesAt(usd))],
@@ -54,6 +54,8 @@ export async function publishSession(
         dryRun: false,
         gates: {
           maxMoveMicros: 50_000_000,
+          maxIndexMoveMicros: 25_000_000,
+          maxBoardMoveMicros: 15_000_000,
           minCoverageMicros: 80_000_000,
           maxUnchangedSessions: 8,
           maxGapSessions: 14,

@@ -110,6 +110,8 @@ export class FeedTrials {
         dryRun: false,
         gates: {
           maxMoveMicros: 50_000_000,
+          maxIndexMoveMicros: 25_000_000,
+          maxBoardMoveMicros: 15_000_000,
           minCoverageMicros: 80_000_000,
           maxUnchangedSessions: 1_000_000,
           maxGapSessions: 1_000_000,

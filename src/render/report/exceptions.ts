@@ -92,7 +92,10 @@ export const judgementsSection = (
     "Judgements",
     [
       { label: "Gate", html: ({ gate }) => escaped(gate) },
-      { label: "Contract", html: ({ contract }) => namedHtml(catalog, contract ?? "") },
+      {
+        label: "Contract or index",
+        html: ({ contract, index = "" }) => namedHtml(catalog, contract ?? index),
+      },
       { label: "Measured", html: ({ measured }) => foreign(String(measured ?? "")) },
       { label: "Limit", html: ({ limit }) => foreign(String(limit ?? "")) },
     ],

@@ -88,6 +88,8 @@ export function slotValues(
     contact,
     terms: plans.terms_url ?? plansPage,
     "max-move": percent(limits.maxMoveMicros),
+    "max-index-move": percent(limits.maxIndexMoveMicros),
+    "max-board-move": percent(limits.maxBoardMoveMicros),
     "min-coverage": percent(limits.minCoverageMicros),
     "max-unchanged": sessionsText(limits.maxUnchangedSessions),
     "max-gap": sessionsText(limits.maxGapSessions),
