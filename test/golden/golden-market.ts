@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { sourceOf, type InputSource } from "../../src/feed/source.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { parseSession, sessionStartMs, type Session } from "../../src/market/session.ts";
-import { publish } from "../store/begun.ts";
+import { publishMoves } from "../store/publish-moves.ts";
 import type { LogKeys } from "../../src/snapshot/log/sign.ts";
 import type { ObjectStore } from "../../src/store/object-store.ts";
 import { SIGNED } from "./golden-key.ts";
@@ -50,7 +50,7 @@ export async function publishStep(store: ObjectStore, step: Step): Promise<void>
   // The manifest has the name, so it must not say where the folder is.
   const inputOf = (name: string): InputSource => ({ ...sourceOf(join(step.folder ?? INPUTS, name)), name });
   const nowMs = startMs(step.session) + step.minutes * 60_000;
-  await publish(
+  await publishMoves(
     {
       catalog: step.catalog === undefined ? null : inputOf(step.catalog),
       quotes: [inputOf(step.quotes)],
