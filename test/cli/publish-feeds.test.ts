@@ -472,6 +472,6 @@ test("--accept and --hold take several", async () => {
   const unknown = await publish("--quotes q.csv --accept moves everything");
   expect([unknown.code, unknown.stderr]).toEqual([
     2,
-    'error: --accept "everything": expected moves, sparse, units, unchanged, delisting, free, gap, clock, or one with ids (moves:ID,ID)\n',
+    'error: --accept "everything": expected moves, sparse, units, unchanged, series, board, delisting, free, gap, clock, or one with ids (moves:ID,ID)\n',
   ]);
 });

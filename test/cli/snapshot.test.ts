@@ -83,6 +83,8 @@ describe("two builds of one snapshot", () => {
           "x",
           "--allow-sparse",
           "--accept-moves",
+          "--max-index-move",
+          "1000000",
         ];
         expect(await inProcess(args, { cwd: folder, env })).toMatchObject({ code: 0 });
       }

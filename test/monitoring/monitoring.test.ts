@@ -93,7 +93,14 @@ describe("a Prometheus that scrapes real proxies", () => {
     // At the real time: Prometheus compares it with the time of the publication.
     await publish("well", "", market.quotes(""), "--catalog", catalog);
     await publish("late", "2026-01-05T00:05:00Z", market.quotes(""), "--catalog", catalog);
-    await publish("late", "2026-01-05T12:05:00Z", market.quotes("", 3), "--accept-moves");
+    await publish(
+      "late",
+      "2026-01-05T12:05:00Z",
+      market.quotes("", 3),
+      "--accept-moves",
+      "--max-board-move",
+      "1000000",
+    );
     await mkdir(place("poor"));
 
     const well = await proxy("well", "");
