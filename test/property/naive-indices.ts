@@ -1,11 +1,10 @@
-/**
- * The indices of a market from the raw rows of the input, by plain loops: what their contracts cost a year
- * ago and now, and the values of their continuous series.
- */
-import { DAY, HOUR, iso, levelsOf, type RawMarket, type RawTier } from "./naive-levels.ts";
+/** The indices of a market from the raw rows of the input: what their contracts cost a year ago and now, and their series. */
+import { DAY, HOUR, iso, type RawMarket, type RawTier } from "./naive-levels.ts";
 import { isWithinDepth, naiveIndex, type NaiveIndex } from "./naive-market.ts";
+import { closeText, publishedSeries, type SeriesContract, type SeriesRun } from "./naive-series.ts";
+import { indexOf } from "./raw-markets.ts";
 
-/** A point of a series, before its value is rounded. */
+/** A point of a series, with its close before it is rounded. */
 export interface NaivePoint {
   readonly date: string;
   readonly value: number;
@@ -30,7 +29,7 @@ export function naiveIndices(raw: RawMarket, headUtc: string, tier: RawTier): Na
   return names.map((name, place) => {
     const contracts = place === 0 ? ordered : ordered.filter(({ segment }) => segment === name);
     const part = { ...raw, contracts };
-    const series = naiveSeries(part, at);
+    const series = naiveSeries(part, Date.parse(headUtc)).filter(({ date }) => noonOf(date) <= at);
     return {
       id: name.toLowerCase().replaceAll(/[^a-z0-9]/g, "-"),
       name,
@@ -41,55 +40,34 @@ export function naiveIndices(raw: RawMarket, headUtc: string, tier: RawTier): Na
   });
 }
 
-/**
- * Every point of the continuous series of all contracts of the market, up to the instant. A contract's relative
- * compares with the last noon on which it was in force, and is divided by the factors of the days in between.
- */
-export function naiveSeries(raw: RawMarket, at: number): NaivePoint[] {
-  const contracts = raw.contracts.map((contract) => ({
-    contract,
-    levels: levelsOf(raw, contract.id, at),
-    limit: (contract.max_carry_days ?? raw.max_carry_days) * DAY,
-  }));
-  const firsts = contracts.flatMap(({ levels }) => levels[0]?.at ?? []);
-  if (firsts.length === 0) return [];
-  const start = Date.parse(iso(firsts.reduce((a, b) => Math.min(a, b))).slice(0, 10)) + DAY / 2;
+const noonOf = (date: string): number => Date.parse(date) + DAY / 2;
 
-  const points: NaivePoint[] = [];
-  /** Of each contract, how many levels are given by the noon. */
-  const counts = contracts.map(() => 0);
-  /** Of each contract, the noon on which it was in force last, and how many levels were given by then. */
-  const anchors = contracts.map((): { noon: number; given: number } | null => null);
-  /** The factors of the noons so far. */
-  const factors = new Map<number, number>();
-  for (let noon = start; noon <= at; noon += DAY) {
-    const date = iso(noon).slice(0, 10);
-    const logs: number[] = [];
-    let isAnyInForce = false;
-    for (const [place, { contract, levels, limit }] of contracts.entries()) {
-      let given = counts[place] as number;
-      while ((levels[given]?.at ?? Infinity) <= noon) given += 1;
-      counts[place] = given;
-      const level = levels[given - 1];
-      const isDelisted = contract.delisted_on !== null && date >= contract.delisted_on;
-      if (level === undefined || isDelisted || noon - level.at > limit) continue;
-      isAnyInForce = true;
-      const anchor = anchors[place] as { noon: number; given: number } | null;
-      anchors[place] = { noon, given };
-      if (anchor === null) continue;
-      if (levels.slice(anchor.given, given).some(({ row }) => row.break !== null)) continue;
-      const then = levels[anchor.given - 1] as (typeof levels)[number];
-      let log = Math.log(Number(level.row.spot_usd)) - Math.log(Number(then.row.spot_usd));
-      for (let away = anchor.noon + DAY; away < noon; away += DAY) {
-        log -= Math.log(factors.get(away) as number);
-      }
-      logs.push(log);
-    }
-    const mean = logs.length === 0 ? 0 : logs.reduce((sum, log) => sum + log, 0) / logs.length;
-    factors.set(noon, Math.exp(mean));
-    const before = points.at(-1);
-    if (before !== undefined) points.push({ date, value: before.value * Math.exp(mean) });
-    else if (isAnyInForce) points.push({ date, value: 100 });
-  }
-  return points;
+/** Every point of the series of all contracts of the market, as a store's first publication has it at the instant. */
+export function naiveSeries(raw: RawMarket, at: number): NaivePoint[] {
+  const contracts = raw.contracts.map(({ id, delisted_on, max_carry_days }): SeriesContract => ({
+    id,
+    index: "segment",
+    delistedDay: delisted_on === null ? null : Date.parse(delisted_on) / DAY,
+    limitDays: max_carry_days ?? raw.max_carry_days,
+  }));
+  const levels = raw.levels.map((row) => ({
+    id: row.id,
+    session: indexOf(row.session_utc),
+    usd: row.spot_usd,
+    isBreak: row.break !== null,
+  }));
+  const ascending = levels.toSorted((a, b) => a.session - b.session);
+  const run: SeriesRun = {
+    number: 1,
+    session: indexOf(iso(at)),
+    contracts,
+    ledger: Map.groupBy(ascending, ({ id }) => id),
+    calculates: true,
+    restates: null,
+  };
+  const series = publishedSeries(new Map(), false, run, (_index, _day, value) => closeText(value));
+  return [...(series.get("composite")?.closes ?? [])].map(([day, { value }]) => ({
+    date: iso(day * DAY).slice(0, 10),
+    value,
+  }));
 }

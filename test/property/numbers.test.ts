@@ -253,9 +253,15 @@ describe("the published numbers", () => {
       }
       const quotes = raw.levels.filter((level) => level.session_utc === sessionUtc);
       const last = await publishRaw(store, { ...common, quotes }, sessionUtc);
-      // These depend on the run: the report names what the gates let through, the series say which entries calculated their closes,
-      // and levels say which entry brought them.
-      const ofRuns = ["report.html", "series.json", "pro/levels.csv", "pro/SHA256SUMS"];
+      // These depend on the run: the report names what the gates let through, levels and closes say which entry
+      // brought them.
+      const ofRuns = [
+        "report.html",
+        "series.json",
+        "pro/levels.csv",
+        "pro/indices.csv",
+        "pro/SHA256SUMS",
+      ];
       const filesOf = ({ files }: typeof last.manifest): typeof files =>
         files.filter(({ path }) => !ofRuns.includes(path));
       expect(filesOf(last.manifest)).toEqual(filesOf(once.manifest));

@@ -58,7 +58,7 @@ export function publishRaw(
   );
 }
 
-/** Rows of levels without the number of the entry that brought each. */
+/** Rows of levels or closes without the number of the entry that brought each. */
 export const withoutEntries = (
   rows: readonly Readonly<Record<string, string>>[],
 ): Record<string, string>[] =>
