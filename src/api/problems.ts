@@ -215,6 +215,7 @@ export type ParameterFault = NonNullable<ProblemExtras["errors"]>[number];
 
 /** A refusal as a value; problem-reply.ts turns it into HTTP. */
 export interface Denial {
+  readonly kind: "denial";
   readonly code: ProblemCode;
   readonly status: number;
   /** A sentence: the fault of this request, and the expected form. */
@@ -233,8 +234,12 @@ export function deny(
   more: ProblemExtras & Partial<Pick<Denial, "status" | "retryAfterMs" | "sizeBytes">> = {},
 ): Denial {
   const { status = PROBLEMS[code].status, retryAfterMs, sizeBytes, ...extras } = more;
-  return { code, status, detail, extras, retryAfterMs, sizeBytes };
+  return { kind: "denial", code, status, detail, extras, retryAfterMs, sizeBytes };
 }
+
+/** Whether a function gave a refusal instead of the value that it was asked for. */
+export const isDenial = (result: object): result is Denial =>
+  (result as Partial<Denial>).kind === "denial";
 
 /** The snapshot has no file for the request because an older version published it. */
 export const notInSnapshot = (snapshot: string): Denial =>

@@ -113,10 +113,10 @@ function meantBy(
   vintage: VintageQuery,
   { number, session }: Publication,
 ): { readonly isMeant: (entry: Publication) => boolean; readonly name: string } {
-  if ("number" in vintage) {
+  if (vintage.kind === "publication") {
     return { isMeant: (entry) => entry.number === number, name: "entry asked for" };
   }
-  if ("session" in vintage) {
+  if (vintage.kind === "session") {
     return { isMeant: (entry) => entry.session === session, name: "newest one of its session" };
   }
   const name = vintage === LIVE ? "head" : "head at that instant";

@@ -52,10 +52,10 @@ export async function answerOf(service: Service, { path, vintage }: Target): Pro
       `${what} names the snapshot ${said(headers["x-snapshot"])}, and entry ${named} of the log ${snapshotText(entry)}`,
     );
   }
-  if ("number" in vintage && vintage.number !== entry.number) {
+  if (vintage.kind === "publication" && vintage.number !== entry.number) {
     throw new DamageError(`${what} answers with entry ${named}, which was not asked for`);
   }
-  if ("session" in vintage && headers["x-session-utc"] !== sessionUtc(vintage.session)) {
+  if (vintage.kind === "session" && headers["x-session-utc"] !== sessionUtc(vintage.session)) {
     throw new DamageError(
       `${what} names the session ${said(headers["x-session-utc"])}, which was not asked for`,
     );

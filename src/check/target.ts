@@ -20,7 +20,7 @@ export interface Target {
 }
 
 /** The instant of the newest head. */
-export const LIVE = { asOfMs: Infinity, isFixed: false } as const;
+export const LIVE = { kind: "instant", asOfMs: Infinity, isFixed: false } as const;
 
 /**
  * Reads the address of a service, whose board is then the answer, or the address of one answer with data.

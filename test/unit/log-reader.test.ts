@@ -75,7 +75,7 @@ test("an instant in a long log is found by reading a few entries, and copying no
   for (const place of [0, 1, 777, 1_998, 1_999]) {
     reads = 0;
     const asOfMs = Date.parse((log[place] as Publication).at);
-    const found = findVintage({ asOfMs, isFixed: true }, reader, FULLEST);
+    const found = findVintage({ kind: "instant", asOfMs, isFixed: true }, reader, FULLEST);
     expect(found).toMatchObject({ publication: { number: place + 1 }, isSettled: place < 1_999 });
     expect(reads).toBeLessThan(15);
   }

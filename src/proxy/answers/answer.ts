@@ -54,11 +54,13 @@ interface Sendable {
 
 /** Something to send: all of it, a part or a 304, as the request means it. */
 export interface Found extends Sendable {
+  readonly kind: "found";
   readonly forms: Forms;
 }
 
 /** The same, whose bytes are made once the call is counted. */
 export interface Unmade extends Sendable {
+  readonly kind: "unmade";
   readonly tags: Forms<Validators>;
   /** Whether they are made for this caller alone, who then needs a place in the queue. */
   readonly isLaborious: boolean;
@@ -68,6 +70,7 @@ export interface Unmade extends Sendable {
 
 /** An answer as it is sent, whatever the request's preconditions. */
 export interface Reply {
+  readonly kind: "reply";
   readonly status: number;
   readonly raw: RawFields;
   /** Null: no body. A list is one body. */
@@ -76,8 +79,15 @@ export interface Reply {
   readonly code?: ProblemCode;
 }
 
-/** Something to send, which preconditions and the quota may stop, or an answer as it is. */
+/** Each has its `kind`: something to send, which preconditions and the quota may stop, or an answer as it is. */
 export type Outcome = Found | Unmade | Reply | Denial;
+
+/** Whether preconditions and the quota may stop it. */
+export const isSendable = (outcome: Outcome): outcome is Found | Unmade =>
+  outcome.kind === "found" || outcome.kind === "unmade";
+
+/** Something to send, before it is known how long caches may keep it. */
+export type Content = Omit<Found, "cacheControl"> | Omit<Unmade, "cacheControl">;
 
 /** A document that caches must not store. */
 export const uncached = (body: Buffer, mediaType: string): HeaderFields => ({
@@ -98,11 +108,12 @@ export function jsonDocument(value: unknown): Found {
     content,
     body: Buffer.from(text),
   });
-  return { forms: { identity: entity }, cacheControl: "no-store" };
+  return { kind: "found", forms: { identity: entity }, cacheControl: "no-store" };
 }
 
 /** The address of something has changed for good (RFC 9110, 15.4.9); the method stays the same. */
 export const movedReply = (location: string): Reply => ({
+  kind: "reply",
   status: 308,
   raw: rawOf({
     ...CORS_HEADERS,

@@ -12,7 +12,7 @@ import { dateText, sessionUtc, type Session } from "../../market/session.ts";
 import { csvText, harmless } from "../../lib/csv.ts";
 import type { CloseCounts } from "../../render/payload-schemas.ts";
 import type { contracts } from "../../api/answer-schemas.ts";
-import type { Denial } from "../../api/problems.ts";
+import { isDenial, type Denial } from "../../api/problems.ts";
 import { faultsDenial, nameFaults } from "../../api/query.ts";
 import { UNCOUNTED_ROUTES } from "../../api/uncounted-routes.ts";
 import { CSV_TYPE, JSON_TYPE } from "../../store/media-types.ts";
@@ -40,9 +40,9 @@ export function contractList(
     const fault = asked.bodyFault() ?? faultsDenial(nameFaults(asked.query, []));
     if (fault !== null) return fault;
     const catalog = await served.catalog(NO_QUEUE);
-    if ("code" in catalog) return catalog;
+    if (isDenial(catalog)) return catalog;
     const closes = await served.closes(NO_QUEUE);
-    if ("code" in closes) return closes;
+    if (isDenial(closes)) return closes;
     const { stamp } = served;
     const forms = await made.forceFetch(String(stamp.publication), {
       context: () => {
@@ -50,7 +50,7 @@ export function contractList(
         return pageForms({ path, mediaType, body }, stamp.publishedAtMs);
       },
     });
-    return { forms, cacheControl: cacheControl("private", stamp, asked.nowMs) };
+    return { kind: "found", forms, cacheControl: cacheControl("private", stamp, asked.nowMs) };
   };
 }
 

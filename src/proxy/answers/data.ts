@@ -7,14 +7,21 @@ import { NO_QUEUE, type Place } from "../../lib/turns.ts";
 import type { Tier } from "../../market/tier.ts";
 import type { Publication } from "../../snapshot/log/entry.ts";
 import { FILES } from "../../store/paths.ts";
-import { movedReply, type Asked, type Outcome, type Reader, type Reply } from "./answer.ts";
+import {
+  isSendable,
+  movedReply,
+  type Asked,
+  type Outcome,
+  type Reader,
+  type Reply,
+} from "./answer.ts";
 import { pricedBasket, readBasket, type BasketQuery } from "./priced-basket.ts";
 import type { Service } from "./pages/page-frame.ts";
 import { delisting, findIndex, knownContracts, type KnownContracts } from "./known-ids.ts";
 import { nearContracts, nearIndices } from "./near-ids.ts";
 import type { Logger } from "../ops/request-log.ts";
 import { VINTAGE } from "../../api/parameters.ts";
-import { busy, deny, notInSnapshot, pruned, type Denial } from "../../api/problems.ts";
+import { busy, deny, isDenial, notInSnapshot, pruned, type Denial } from "../../api/problems.ts";
 import {
   faultsDenial,
   nameFaults,
@@ -37,7 +44,7 @@ import type { Forms } from "../serve/entity.ts";
 import { cacheControl, overdueSessions } from "../serve/freshness.ts";
 import type { LiveSnapshot } from "../serve/live.ts";
 import type { LoadedSnapshot } from "../serve/load.ts";
-import type { PreparedFile } from "../serve/served-file.ts";
+import { PreparedFile } from "../serve/served-file.ts";
 import type { ServedSnapshot } from "../serve/snapshot.ts";
 import type { LogReader } from "../serve/log-reader.ts";
 import { readSelection, selected, type Selection } from "./selection.ts";
@@ -128,7 +135,7 @@ export function dataAnswers(sources: DataSources) {
     const unopened = (error: unknown): Promise<Denial> => denialOf(error, publication, asked);
     try {
       const vintage = findVintage(query, log, reader.tier);
-      if ("code" in vintage) return vintage;
+      if (isDenial(vintage)) return vintage;
       ({ publication } = vintage);
       const denial =
         depthDenial(vintage, reader.tier, head.stamp.head) ??
@@ -136,11 +143,11 @@ export function dataAnswers(sources: DataSources) {
       if (denial !== null) return denial;
       if (log.isPruned(publication)) return pruned(publication.number);
       const snapshot = await archive.open(publication, place);
-      if ("code" in snapshot) return snapshot;
+      if (isDenial(snapshot)) return snapshot;
       const fresh = vintage.isSettled ? SETTLED : cacheControl("private", head.stamp, asked.nowMs);
       const found = await find(wanted, asked, reader, place, snapshot, head, fresh);
       // Files are opened later, and may be gone by then.
-      return "cacheControl" in found ? { ...found, unopened, isPrivate: true } : found;
+      return isSendable(found) ? { ...found, unopened, isPrivate: true } : found;
     } catch (error) {
       return unopened(error);
     }
@@ -194,15 +201,16 @@ export function dataAnswers(sources: DataSources) {
       }
       const overdue = overdueSessions(stamp, nowMs);
       const forms = file.ready(overdue);
-      if (forms !== null) return { forms, cacheControl: fresh };
+      if (forms !== null) return { kind: "found", forms, cacheControl: fresh };
       // Made once for all callers, and for each number of overdue sessions.
       const make = (): Promise<Forms> => file.make(overdue, NO_QUEUE);
-      return { tags: file.tags(overdue), isLaborious: false, make, cacheControl: fresh };
+      const tags = file.tags(overdue);
+      return { kind: "unmade", tags, isLaborious: false, make, cacheControl: fresh };
     };
     const file = snapshot.files.get(route.file(tier.name, id));
     if (file !== undefined) return send(file);
     return withoutFile(route, id, asked.query, tier, place, snapshot, head).then((found) =>
-      "status" in found ? found : send(found),
+      found instanceof PreparedFile ? send(found) : found,
     );
   }
 
@@ -219,7 +227,7 @@ export function dataAnswers(sources: DataSources) {
     const isOfIndex = route === DATA_ROUTES.indexOf;
     if (route !== DATA_ROUTES.contract && !isOfIndex) return notInSnapshot(snapshot.stamp.text);
     const contracts = await knownContracts(snapshot, head, place);
-    if ("code" in contracts) return contracts;
+    if (isDenial(contracts)) return contracts;
     if (isOfIndex) return namedIndex(snapshot, tier, id, contracts);
     return withoutContract(snapshot, tier, id, prefix + prefixOf(route.path), query, contracts);
   }
@@ -240,7 +248,7 @@ async function keptAs(
   finding: ReturnType<typeof pricedBasket | typeof selected>,
 ): Promise<Outcome> {
   const found = await finding;
-  return "code" in found ? found : { ...found, cacheControl };
+  return found.kind === "denial" ? found : { ...found, cacheControl };
 }
 
 export function noSession({ trouble }: LiveSnapshot, pollMs: number): Denial {

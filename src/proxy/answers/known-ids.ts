@@ -8,7 +8,7 @@ import { indicesOf } from "../../market/indices.ts";
 import { dateText, parseSession } from "../../market/session.ts";
 import type { Tier } from "../../market/tier.ts";
 import type { AskedId } from "../../render/envelope.ts";
-import type { Denial } from "../../api/problems.ts";
+import { isDenial, type Denial } from "../../api/problems.ts";
 import { fault, invalid, shownText, type Fault } from "../../api/query.ts";
 import type { ServedSnapshot } from "../serve/snapshot.ts";
 
@@ -29,9 +29,9 @@ export async function knownContracts(
   place: Place,
 ): Promise<KnownContracts | Denial> {
   const catalog = await snapshot.catalog(place);
-  if ("code" in catalog) return catalog;
+  if (isDenial(catalog)) return catalog;
   const present = await head.catalog(NO_QUEUE);
-  if ("code" in present) return present;
+  if (isDenial(present)) return present;
   const own = byEveryId(catalog);
   const namedSince = (id: string): Contract | undefined => {
     const contract = byEveryId(present).get(id);

@@ -11,9 +11,9 @@ import { basketBody } from "../../render/basket-file.ts";
 import { withAsked } from "../../render/envelope.ts";
 import { sha256Hex } from "../../snapshot/digest.ts";
 import { JSON_TYPE } from "../../store/media-types.ts";
-import type { Found, Unmade } from "./answer.ts";
+import type { Content } from "./answer.ts";
 import { BASKET, MAX_ITEMS } from "../../api/parameters.ts";
-import { BUSY, type Denial } from "../../api/problems.ts";
+import { BUSY, isDenial, type Denial } from "../../api/problems.ts";
 import {
   fault,
   faultsDenial,
@@ -92,12 +92,12 @@ export async function pricedBasket(
   faults: readonly Fault[],
   nowMs: number,
   place: Place,
-): Promise<Pick<Found, "forms"> | Omit<Unmade, "cacheControl"> | Denial> {
+): Promise<Content | Denial> {
   const { stamp, computed } = snapshot;
   const file = await snapshot.baskets(tier, place);
-  if ("code" in file) return faultsDenial(faults) ?? file;
+  if (isDenial(file)) return faultsDenial(faults) ?? file;
   const known = await knownContracts(snapshot, head, place);
-  if ("code" in known) return faultsDenial(faults) ?? known;
+  if (isDenial(known)) return faultsDenial(faults) ?? known;
   const { found, unknown, faults: repeated } = lookUp("ids", items, known.find);
   const ids = [...found.values()].map(({ id }) => id);
   const parts = ids.flatMap((id) => file.contracts.get(id) ?? []);
@@ -115,7 +115,7 @@ export async function pricedBasket(
   const overdue = overdueSessions(stamp, nowMs);
   const name = JSON.stringify([tier.name, items, weighting, amounts.join(), overdue]);
   const priced = computed?.get(name);
-  if (priced !== undefined) return { forms: priced };
+  if (priced !== undefined) return { kind: "found", forms: priced };
   const tagged = ofSnapshot(stamp, file.envelope, overdue, tagOf(stamp.manifestSha256, name));
   const make = async (): Promise<Forms | Denial> => {
     const priced = basketBody(file, parts, amounts, weighting, overdue);
@@ -127,6 +127,7 @@ export async function pricedBasket(
   };
   const isLaborious = parts.length > QUICK_PARTS_MAX;
   return {
+    kind: "unmade",
     tags: { identity: validatorsOf(tagged) },
     isLaborious,
     make: () => (isLaborious ? place.run(make) : make()),

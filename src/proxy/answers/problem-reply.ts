@@ -33,6 +33,7 @@ export function optionsReply({
   const names = wanted.split(",", FURTHER_FIELDS_MAX).map((name) => name.trim());
   const allowed = [ALLOWED_FIELDS, ...names.filter((name) => FIELD_NAME.test(name))];
   return {
+    kind: "reply",
     status: 204,
     raw: rawOf({
       ...CORS_HEADERS,
@@ -78,7 +79,7 @@ export function problemReply(
     // RFC 9110, 15.5.17.
     ...(sizeBytes !== undefined && { "content-range": `bytes */${sizeBytes}` }),
   };
-  return { status, code, raw: rawOf(fields), body };
+  return { kind: "reply", status, code, raw: rawOf(fields), body };
 }
 
 /** No page is deeper. A path of nothing but slashes must not make a page of megabytes. */

@@ -6,7 +6,7 @@ import { FIRST_DATE, parseDate } from "../../market/session.ts";
 import type { Tier } from "../../market/tier.ts";
 import { withAsked, type AskedId } from "../../render/envelope.ts";
 import { coded } from "../../snapshot/coded.ts";
-import type { Asked, Found, Reader, Unmade } from "./answer.ts";
+import type { Asked, Content, Reader } from "./answer.ts";
 import {
   askedField,
   askedOf,
@@ -21,7 +21,7 @@ import { newestNumberAt } from "./vintage.ts";
 import { headerOf, selectedJson, selectedRecords, type Limits } from "./lines.ts";
 import { MAX_SEGMENTS } from "../../api/parameters.ts";
 import { unknownContracts, unknownIndices } from "./near-ids.ts";
-import { BUSY, deny, type Denial } from "../../api/problems.ts";
+import { BUSY, deny, isDenial, type Denial } from "../../api/problems.ts";
 import {
   faultsDenial,
   invalid,
@@ -109,13 +109,13 @@ export async function selected(
   { nowMs, headers }: Asked,
   { tier }: Reader,
   place: Place,
-): Promise<Pick<Found, "forms"> | Omit<Unmade, "cacheControl"> | Denial> {
+): Promise<Content | Denial> {
   const limits = await limitsOf(selection, route, tier, snapshot, head, log, place);
-  if ("code" in limits) return limits;
+  if (isDenial(limits)) return limits;
   const overdue = overdueSessions(snapshot.stamp, nowMs);
   const key = JSON.stringify([file.path, selection.name, overdue]);
   const known = snapshot.computed?.get(key);
-  if (known !== undefined) return { forms: known };
+  if (known !== undefined) return { kind: "found", forms: known };
   const isCsv = "text" in route.body;
   const { asked } = limits;
   const chosen: Chosen = {
@@ -137,6 +137,7 @@ export async function selected(
   const isOld = snapshot.computed === null;
   const isLaborious = isOld || workOf(file, limits.ids) > QUICK_BYTES_MAX;
   return {
+    kind: "unmade",
     tags: file.tags(overdue, chosen),
     isLaborious,
     make: () => (isLaborious ? place.run(make) : make()),
@@ -213,7 +214,7 @@ async function limitsOf(
   const limits = { ...selection, correctedBefore, asked: [] };
   if (items === null) return { ...limits, ids: null };
   const contracts = await knownContracts(snapshot, head, place);
-  if ("code" in contracts) return contracts;
+  if (isDenial(contracts)) return contracts;
   const { catalog } = contracts;
   if (segments !== null) {
     const segmentOf = (item: string): KnownIndex | undefined => {

@@ -22,7 +22,7 @@ import {
 } from "../../market/tier.ts";
 import { isPublication, type Entry, type Publication } from "../../snapshot/log/entry.ts";
 import { AS_OF, PUBLICATION, SESSION, VINTAGE } from "../../api/parameters.ts";
-import { deny, notYetPublished, type Denial } from "../../api/problems.ts";
+import { deny, isDenial, notYetPublished, type Denial } from "../../api/problems.ts";
 import { invalid, readWhole, valueOf, type Fault, type Query } from "../../api/query.ts";
 import type { LogReader } from "../serve/log-reader.ts";
 import { AFTER_MAX } from "../../api/uncounted-routes.ts";
@@ -33,13 +33,14 @@ export const namesEntry = (query: Query, number: number | undefined): boolean =>
 
 /** The number of an entry, an instant (epoch milliseconds), or the session of a payload. */
 export type VintageQuery =
-  | { readonly number: number }
+  | { readonly kind: "publication"; readonly number: number }
   | {
+      readonly kind: "instant";
       readonly asOfMs: number;
       /** Whether the same text means this instant for ever. */
       readonly isFixed: boolean;
     }
-  | { readonly session: Session };
+  | { readonly kind: "session"; readonly session: Session };
 
 export interface Vintage {
   readonly publication: Publication;
@@ -60,12 +61,12 @@ export function readVintage(query: Query, nowMs: number, faults: Fault[]): Vinta
   if (first.name === AS_OF.name) return readInstant(first.text, nowMs, faults);
   if (first.name === SESSION.name) return readSession(first.text, faults);
   const number = readWhole(query, PUBLICATION.name, 1, AFTER_MAX, faults);
-  return number === null ? null : { number };
+  return number === null ? null : { kind: "publication", number };
 }
 
 function readSession(text: string, faults: Fault[]): VintageQuery | null {
   const session = parseSession(text);
-  if (session !== null) return { session };
+  if (session !== null) return { kind: "session", session };
   const detail = "expected a session, 00 or 12 hours UTC of a day, such as 2026-11-21T12Z";
   faults.push(invalid(SESSION.name, text, detail));
   return null;
@@ -85,8 +86,8 @@ function readInstant(text: string, nowMs: number, faults: Fault[]): VintageQuery
   // In a query an unescaped + means a space.
   const found = INSTANT.safeParse(isDate ? text + END_OF_DAY : text.replace(" ", "+"));
   const asOfMs = found.success ? Date.parse(found.data) : Number.NaN;
-  if (asOfMs <= nowMs) return { asOfMs, isFixed: true };
-  if (isDate && asOfMs - DAY_MS < nowMs) return { asOfMs: nowMs, isFixed: false };
+  if (asOfMs <= nowMs) return { kind: "instant", asOfMs, isFixed: true };
+  if (isDate && asOfMs - DAY_MS < nowMs) return { kind: "instant", asOfMs: nowMs, isFixed: false };
   const detail =
     asOfMs > nowMs
       ? `expected an instant that is not in the future; it is ${instantText(nowMs)}`
@@ -97,10 +98,10 @@ function readInstant(text: string, nowMs: number, faults: Fault[]): VintageQuery
 
 /** The vintage in the log for the tier. Throws DamageError if an entry that decides it is damaged. */
 export function findVintage(wanted: VintageQuery, log: LogReader, tier: Tier): Vintage | Denial {
-  if ("number" in wanted) return vintageNumbered(wanted.number, log);
-  if ("session" in wanted) return vintageOf(wanted.session, log, tier);
+  if (wanted.kind === "publication") return vintageNumbered(wanted.number, log);
+  if (wanted.kind === "session") return vintageOf(wanted.session, log, tier);
   const vintage = vintageAt(wanted.asOfMs, log);
-  return "code" in vintage || wanted.isFixed ? vintage : { ...vintage, isSettled: false };
+  return isDenial(vintage) || wanted.isFixed ? vintage : { ...vintage, isSettled: false };
 }
 
 function vintageNumbered(number: number, log: LogReader): Vintage | Denial {

@@ -3,9 +3,29 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { Place } from "../../lib/turns.ts";
 import type { Found, Reply, Unmade } from "../answers/answer.ts";
 import { deny, type Denial } from "../../api/problems.ts";
-import { rawOf, type Entity, type HeaderFields } from "../serve/entity.ts";
-import type { Intent, Stop } from "../serve/intent.ts";
+import { rawOf, type Entity, type HeaderFields, type Validators } from "../serve/entity.ts";
+import { intentOf, likelyForms, type Intent, type Stop } from "../serve/intent.ts";
 import type { ByteRange } from "../serve/stream.ts";
+
+/** All that the header of an answer says, before a call is counted for it. */
+interface Plan {
+  /** The forms of which one will be sent. */
+  readonly forms: readonly [Validators, ...Validators[]];
+  /** Null: only a body that is made tells. */
+  readonly intent: Intent | null;
+  /** Whether the body takes work, for which the caller needs a place. */
+  readonly isLaborious: boolean;
+}
+
+export function planOf(found: Found | Unmade, request: IncomingMessage): Plan {
+  if (found.kind === "unmade") {
+    const forms = likelyForms(found.tags, request.headers);
+    return { forms, intent: null, isLaborious: found.isLaborious };
+  }
+  const intent = intentOf(found.forms, request);
+  const { entity } = intent;
+  return { forms: [entity], intent, isLaborious: isLaborious(entity.body, request.method) };
+}
 
 /** The answer without the entity. */
 export function stoppedReply(stop: Stop, { cacheControl }: Found | Unmade): Reply | Denial {
@@ -13,7 +33,7 @@ export function stoppedReply(stop: Stop, { cacheControl }: Found | Unmade): Repl
     return deny("precondition_failed", "The answer is another version than these fields ask for.");
   }
   const raw = [...stop.form.notModified, "cache-control", cacheControl];
-  return { status: 304, raw, body: null };
+  return { kind: "reply", status: 304, raw, body: null };
 }
 
 export function unsatisfiable({ entity: { sizeBytes } }: Intent): Denial {
@@ -22,7 +42,7 @@ export function unsatisfiable({ entity: { sizeBytes } }: Intent): Denial {
 }
 
 /** An intent to send a part of the entity or the whole. */
-export type Sending = Exclude<Intent, { readonly status: 416 }>;
+type Sending = Exclude<Intent, { readonly status: 416 }>;
 
 /** The reply that the intent means. Opens a body that is not in memory; rejects if it cannot. */
 export function replyOf(
@@ -38,23 +58,24 @@ export function replyOf(
   const isHead = method === "HEAD";
   const { body: stored } = entity;
   if (isHead && !(typeof stored === "function" && stored.isUnread === true)) {
-    return { status, raw, body: null };
+    return { kind: "reply", status, raw, body: null };
   }
   const send = (body: Exclude<Reply["body"], null>): Reply => {
     const isPart = range !== undefined && Buffer.isBuffer(body);
-    return { status, raw, body: isPart ? body.subarray(range.first, range.last + 1) : body };
+    const sent = isPart ? body.subarray(range.first, range.last + 1) : body;
+    return { kind: "reply", status, raw, body: sent };
   };
   if (typeof stored !== "function") return send(stored);
   const opening = stored(place, range);
   if (!isHead) return opening.then(send);
   return opening.then(async (body) => {
     if (body instanceof ReadableStream) await body.cancel();
-    return { status, raw, body: null };
+    return { kind: "reply", status, raw, body: null };
   });
 }
 
 /** Whether the answer with this body takes work. For HEAD a body is opened only if it may be no such body. */
-export const isLaborious = (body: Entity["body"], method: string | undefined): boolean =>
+const isLaborious = (body: Entity["body"], method: string | undefined): boolean =>
   typeof body === "function" &&
   body.isLaborious === true &&
   (method !== "HEAD" || body.isUnread === true);

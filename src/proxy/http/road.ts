@@ -7,16 +7,16 @@ import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../../lib/clock.ts";
 import { NO_QUEUE, type Place, type Turns } from "../../lib/turns.ts";
 import type { Gatekeeper } from "../../state/gatekeeper.ts";
-import type { Asked, Outcome, Reply } from "../answers/answer.ts";
+import { isSendable, type Asked, type Outcome, type Reply } from "../answers/answer.ts";
 import { fits, isLink, targetOf, tokenIn } from "../answers/link-target.ts";
 import type { Service } from "../answers/pages/page-frame.ts";
 import { ALLOWED_METHODS, optionsReply, problemReply } from "../answers/problem-reply.ts";
 import type { ProxyMetrics } from "../ops/metrics.ts";
 import type { Logger } from "../ops/request-log.ts";
-import { BUSY, deny, type Denial } from "../../api/problems.ts";
+import { BUSY, deny, isDenial, type Denial } from "../../api/problems.ts";
 import { faultsDenial, holdsKey, nameFaults } from "../../api/query.ts";
 import { isExact } from "../../api/routes.ts";
-import { asksForAny, intentOf, likelyForms, stopOf, type Intent } from "../serve/intent.ts";
+import { asksForAny, intentOf, stopOf } from "../serve/intent.ts";
 import type { Backlog } from "./backlog.ts";
 import {
   addressOf,
@@ -32,7 +32,7 @@ import {
 import { shortened } from "./client-address.ts";
 import { Exchange } from "./exchange.ts";
 import { quotaExceeded, remaining, remainingAfter, callerFields } from "./quota.ts";
-import { isLaborious, replyOf, stoppedReply, unsatisfiable, type Sending } from "./reply.ts";
+import { planOf, replyOf, stoppedReply, unsatisfiable } from "./reply.ts";
 import { respond } from "./respond.ts";
 
 /** An address: whose answers it gives, whether one costs a call, and how to find it. */
@@ -103,7 +103,7 @@ export function roadOf(options: RoadOptions): Travel {
     }
 
     // Respond.
-    const result = "extras" in outcome ? problemReply(outcome, exchange, options) : outcome;
+    const result = outcome.kind === "denial" ? problemReply(outcome, exchange, options) : outcome;
     const reply = isLink(exchange.path) ? unlisted(result) : result;
     const caller = exchange.caller ?? (await identified(exchange));
     const { callsLeft, nowMs, asksState } = exchange;
@@ -143,7 +143,7 @@ export function roadOf(options: RoadOptions): Travel {
     let reader: AdmittedCaller | null = null;
     if (address.reader !== "everybody") {
       const caller = await (address.reader === "link" ? holderOf(exchange) : identified(exchange));
-      if ("code" in caller) return caller;
+      if (isDenial(caller)) return caller;
       if (!isAdmitted(caller)) return refused(caller, exchange);
       reader = caller;
     }
@@ -154,16 +154,12 @@ export function roadOf(options: RoadOptions): Travel {
       const found = await (address.reader === "everybody"
         ? address.find(exchange)
         : address.find(exchange, reader as AdmittedCaller, place));
-      if (!("cacheControl" in found)) return found;
+      if (!isSendable(found)) return found;
 
       // Refuse or 304: decided by the answer's header, without its body.
-      const unmade = "forms" in found ? null : found;
-      const known = "forms" in found ? intentOf(found.forms, request) : null;
-      const stop = stopOf(
-        unmade === null ? [(known as Intent).entity] : likelyForms(unmade.tags, headers),
-        request,
-      );
-      const isOutside = stop === null && known?.status === 416;
+      const plan = planOf(found, request);
+      const stop = stopOf(plan.forms, request);
+      const isOutside = stop === null && plan.intent?.status === 416;
       // A 304 to `*` costs a call: it tells a caller without a copy something. Any other is free.
       const isFree = isOutside || stop?.status === 412 || (stop !== null && !asksForAny(headers));
       const payer = address.reader !== "everybody" && address.isCounted ? reader : null;
@@ -176,14 +172,12 @@ export function roadOf(options: RoadOptions): Travel {
         if (limit !== null) used = await counts.used(payer.subject, nowMs);
         if (limit !== null && used >= limit) return quotaExceeded(payer, nowMs);
       }
-      if (isOutside) return unsatisfiable(known);
+      if (isOutside) return unsatisfiable(plan.intent);
 
       // Charge: before any work, so that nobody has it done without a call left.
-      const needsPlace =
-        unmade === null ? isLaborious((known as Intent).entity.body, method) : unmade.isLaborious;
       if (payer !== null && !isFree) {
-        if (stop === null && needsPlace && !place.enter()) return BUSY;
-        const mayBePrivate = unmade !== null || found.isPrivate === true;
+        if (stop === null && plan.isLaborious && !place.enter()) return BUSY;
+        const mayBePrivate = found.kind === "unmade" || found.isPrivate === true;
         if (stop === null && mayBePrivate && !place.mayHold()) return BUSY;
         const taken = await counts.take(payer.subject, limit, nowMs, payer.keyId);
         if (!taken.granted) return quotaExceeded(payer, nowMs);
@@ -199,18 +193,22 @@ export function roadOf(options: RoadOptions): Travel {
         counts.giveBack(payer.subject, nowMs, payer.keyId);
       };
       try {
-        const forms = await unmade?.make(place);
-        if (forms !== undefined && "code" in forms) {
+        const forms = found.kind === "unmade" ? await found.make(place) : found.forms;
+        if (isDenial(forms)) {
           failed();
           return forms;
         }
-        const intent = forms === undefined ? known : intentOf(forms, request);
-        const reply = await replyOf(intent as Sending, found, request, place);
+        const intent = plan.intent ?? intentOf(forms, request);
+        if (intent.status === 416) {
+          failed();
+          return unsatisfiable(intent);
+        }
+        const reply = await replyOf(intent, found, request, place);
         isStreamed = reply.body instanceof ReadableStream;
         if (reply.body === null) place.hold(0);
-        else if (found.isPrivate === true && unmade === null && !isStreamed) {
+        else if (found.kind === "found" && found.isPrivate === true && !isStreamed) {
           // A part of a body in memory keeps the whole.
-          if (!place.hold((intent as Sending).entity.sizeBytes)) {
+          if (!place.hold(intent.entity.sizeBytes)) {
             failed();
             return BUSY;
           }

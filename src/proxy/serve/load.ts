@@ -5,6 +5,7 @@
  * Memory is bounded: the smallest files are held until the budget is used. The others are verified
  * now, and streamed from the store and verified again on each request.
  */
+import { isDenial } from "../../api/problems.ts";
 import { cacheOf } from "../../lib/caches.ts";
 import { NO_QUEUE, type Place } from "../../lib/turns.ts";
 import type { Contract } from "../../market/contract.ts";
@@ -106,7 +107,7 @@ export async function loadSnapshot(
   for (const name of TIER_NAMES) await snapshot.baskets(TIERS[name], NO_QUEUE);
   const catalog = await snapshot.catalog(NO_QUEUE);
   await snapshot.closes(NO_QUEUE);
-  const contracts = "code" in catalog ? [] : catalog;
+  const contracts = isDenial(catalog) ? [] : catalog;
   const files = new Map<string, PreparedFile>();
   for (const { path } of sent) {
     const file = snapshot.files.get(path);

@@ -17,6 +17,7 @@ import { knownContracts } from "../known-ids.ts";
 import type { Forms } from "../../serve/entity.ts";
 import { cacheControl, overdueSessions } from "../../serve/freshness.ts";
 import type { LoadedSnapshot } from "../../serve/load.ts";
+import { isDenial } from "../../../api/problems.ts";
 import { idIn } from "../../../api/routes.ts";
 import { PAGES } from "../../../api/uncounted-routes.ts";
 import { comparePage } from "./compare-page.ts";
@@ -53,7 +54,7 @@ export function livePages(options: LivePagesOptions) {
     if (snapshot === null || board === null) return emptyMarketPage();
     const catalog = await snapshot.catalog(NO_QUEUE);
     // Only what waits in a queue is refused.
-    if ("code" in catalog) throw new Error(catalog.code);
+    if (isDenial(catalog)) throw new Error(catalog.code);
     const { head } = snapshot.stamp;
     return marketPage({ board, catalog, head, terms: plans, isSigned, origin });
   });
@@ -95,7 +96,7 @@ export function livePages(options: LivePagesOptions) {
       },
     });
     const fresh = snapshot === null ? NOTHING_YET : cacheControl("public", snapshot.stamp, nowMs);
-    return { forms, cacheControl: fresh };
+    return { kind: "found", forms, cacheControl: fresh };
   }
 
   /** A contract's page. Refuses what the API refuses without a key, but for contracts that need one. */
@@ -105,7 +106,7 @@ export function livePages(options: LivePagesOptions) {
     const id = idIn(asked.path, PAGES.contract.path);
     const path = FILES.contract(KEYLESS.name, id);
     const contracts = await knownContracts(snapshot, snapshot, NO_QUEUE);
-    if ("code" in contracts) return contracts;
+    if (isDenial(contracts)) return contracts;
     const { catalog } = contracts;
     const around = async (overdue: number): Promise<Surroundings> => ({
       catalog,
@@ -148,7 +149,7 @@ async function payload(snapshot: LoadedSnapshot, path: string, overdue: number):
 /** The catalog, which is public; null: nothing is published, or it cannot be read now. */
 async function catalogOf(snapshot: LoadedSnapshot | null): Promise<readonly Contract[] | null> {
   const catalog = await snapshot?.catalog(NO_QUEUE);
-  return catalog === undefined || "code" in catalog ? null : catalog;
+  return catalog === undefined || isDenial(catalog) ? null : catalog;
 }
 
 const freeBoard = async (snapshot: LoadedSnapshot, overdue: number): Promise<Board | null> =>

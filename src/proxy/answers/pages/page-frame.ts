@@ -50,7 +50,7 @@ export const fixedPages = (
     sources.map((source) => {
       const forms = pageForms(source, startedMs, isText(source.mediaType));
       const cacheControl = source.path.startsWith(ASSETS_PATH) ? IMMUTABLE : PUBLIC_CACHE;
-      return [source.path, forms.then((found) => ({ forms: found, cacheControl }))];
+      return [source.path, forms.then((made) => ({ kind: "found", forms: made, cacheControl }))];
     }),
   );
 

@@ -17,7 +17,7 @@ import {
 } from "../pages/page-frame.ts";
 import { correctionsPage } from "../pages/corrections-page.ts";
 import { statusPage } from "../pages/status-page.ts";
-import { deny, notYetPublished, type Denial } from "../../../api/problems.ts";
+import { deny, isDenial, notYetPublished, type Denial } from "../../../api/problems.ts";
 import { shownText } from "../../../api/query.ts";
 import { idIn } from "../../../api/routes.ts";
 import { FEED_TYPE, PAGES, UNCOUNTED_ROUTES } from "../../../api/uncounted-routes.ts";
@@ -76,7 +76,7 @@ export function publicLog(options: PublicLogOptions) {
       const fault = asked.bodyFault();
       if (fault !== null) return fault;
       const query = readPageQuery(asked.query);
-      if ("code" in query) return query;
+      if (isDenial(query)) return query;
       const view = viewOf(served);
       // Few ask for the same one of the others, so they are not worth compressing.
       const forms = isNewestPage(query)
@@ -84,7 +84,11 @@ export function publicLog(options: PublicLogOptions) {
             listForms(view, query, true),
           )
         : await listForms(view, query, false);
-      return { forms, cacheControl: cacheControl("private", served.stamp, asked.nowMs) };
+      return {
+        kind: "found",
+        forms,
+        cacheControl: cacheControl("private", served.stamp, asked.nowMs),
+      };
     },
 
     /** An entry of the log, byte for byte as it is stored, so that everybody can prove the log. */
@@ -99,7 +103,7 @@ export function publicLog(options: PublicLogOptions) {
       const content = { "content-type": JSON_TYPE };
       // Without a date: nobody knows when an entry arrived here.
       const entity = entityOf({ etag: `"${sha256}"`, modifiedMs: null, content, body, sha256 });
-      return { forms: { identity: entity }, cacheControl: ENTRY_CACHE };
+      return { kind: "found", forms: { identity: entity }, cacheControl: ENTRY_CACHE };
     },
 
     async feed(): Promise<Found | Denial> {
@@ -113,7 +117,7 @@ export function publicLog(options: PublicLogOptions) {
         const body = Buffer.from(feedBody({ first, newest }));
         return pageForms({ path, mediaType: FEED_TYPE, body }, view.changedMs);
       });
-      return { forms, cacheControl: PUBLIC_CACHE };
+      return { kind: "found", forms, cacheControl: PUBLIC_CACHE };
     },
 
     /** The sessions of the last thirty days. Answers also while nothing is served. */
@@ -142,7 +146,7 @@ export function publicLog(options: PublicLogOptions) {
         const page = asSent(correctionsPage(view.publications), options, served?.attribution);
         return pageForms(page, view.changedMs);
       });
-      return { forms, cacheControl: PUBLIC_CACHE };
+      return { kind: "found", forms, cacheControl: PUBLIC_CACHE };
     },
   };
 
@@ -160,7 +164,7 @@ export function publicLog(options: PublicLogOptions) {
       const source = form(makeStatus({ publications, overdue, graceMs }, nowMs), publications);
       return pageForms(source, Math.max(changedMs, tickMs));
     });
-    return { forms, cacheControl: PUBLIC_CACHE };
+    return { kind: "found", forms, cacheControl: PUBLIC_CACHE };
   }
 
   function viewOf({ publication: served }: LoadedSnapshot): View {
