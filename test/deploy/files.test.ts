@@ -5,9 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { FolderStore } from "../../src/store/folder-store.ts";
 import { catalogOf, quotesOf } from "../cli/small-market.ts";
 import { testWith } from "../http/needed-tools.ts";
 import { NOW } from "../program/program.ts";
+import { begin } from "../store/begun.ts";
 import { blocksOf } from "../docs/blocks.ts";
 import { allCommands, names, ROOT, textOf, yaml } from "./deploy-files.ts";
 
@@ -186,6 +188,7 @@ describe("publish.yml", () => {
       await writeFile(join(folder, "c.csv"), catalogOf(["a"]));
       await writeFile(join(folder, "q.csv"), quotesOf({ a: 1 }));
       await writeFile(join(folder, "a-file"), "");
+      await begin(new FolderStore(join(folder, "store")));
       // The step waits a minute between attempts.
       await writeFile(join(folder, "sleep"), "#!/bin/sh\necho slept $1\n", { mode: 0o755 });
     });

@@ -214,6 +214,7 @@ describe("the jobs of the units, from a release at another place", () => {
     await writeFile(place("q.csv"), quotesOf({ a: 1 }));
     const watched = (name: string, script: string, ...args: string[]) =>
       run("watched", [place(`${name}.prom`), join(release, "deploy", script), ...args]);
+    await run("run", ["store", "init"]);
     const published = await watched(
       "publish",
       "run",
