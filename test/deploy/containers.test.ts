@@ -174,7 +174,9 @@ describe("containers", () => {
     const commandOf = { publisher: "publish", prune: "snapshots prune", proxy: "serve" };
     for (const [name, needed] of Object.entries(needs)) {
       expect(optionsOf(name).toSorted()).toEqual([...needed, "--store"].toSorted());
-      if (name !== "proxy") expect(given(name)).toContain("NOTICE_URL");
+      if (name !== "proxy") {
+        expect(given(name)).toEqual(expect.arrayContaining(["NOTICE_URL", "NOTICE_FORMAT"]));
+      }
       if (!(name in commandOf)) continue;
       const known = commands.get(commandOf[name as keyof typeof commandOf]);
       expect(optionsOf(name).filter((option) => !known?.has(option))).toEqual([]);

@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 
 test("they and the program's help are read", () => {
-  expect(services.length).toBe(7);
+  expect(services.length).toBe(8);
   expect([...commands.keys()]).toEqual(
     expect.arrayContaining(["publish", "serve", "snapshots copy", "state backup"]),
   );
@@ -75,7 +75,7 @@ test("every variable and every option that the texts name exists", () => {
 
 testWith("shellcheck")("shellcheck finds nothing in the scripts", async () => {
   const scripts = names.filter((name) => textOf(name).startsWith("#!/bin/sh\n"));
-  expect(scripts.toSorted()).toEqual(["backup", "chipboard", "notice", "run", "watched"]);
+  expect(scripts.toSorted()).toEqual(["backup", "chipboard", "notice", "run", "watch", "watched"]);
   // The template of `init`, with any program in its slots.
   const template = await readFile(join(ROOT, "src/commands/init/chipboard"), "utf8");
   const folder = await mkdtemp(join(tmpdir(), "chipboard-scripts-"));
@@ -105,9 +105,10 @@ describe("units", () => {
     for (const timer of names.filter((name) => name.endsWith(".timer"))) {
       expect(services).toContain(timer.replace(".timer", ".service"));
     }
-    for (const service of services.filter((name) => !name.includes("@"))) {
+    for (const service of services.filter((name) => !name.startsWith("chipboard-notice@"))) {
       expect(textOf(service)).toContain("\nOnFailure=chipboard-notice@%N.service\n");
     }
+    expect(textOf("chipboard.socket")).toContain("\nOnFailure=chipboard-notice@%n.service\n");
   });
 
   test("each job says how it ended, in a file that others can read", () => {

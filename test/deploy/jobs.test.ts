@@ -190,7 +190,11 @@ describe("watched", () => {
     const env = { NOTICE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` };
     expect((await shell("exit 0", env)).code).toBe(0);
     expect((await shell("exit 3", env)).code).toBe(3);
-    expect(notices).toEqual([`POST publish ended with exit code 3 on ${hostname()}`]);
+    const notice = `publish ended with exit code 3 on ${hostname()}`;
+    expect(notices).toEqual([`POST ${notice}`]);
+    // Slack shows `text`, and Discord `content`.
+    await shell("exit 3", { ...env, NOTICE_FORMAT: "json" });
+    expect(notices[1]).toBe(`POST ${JSON.stringify({ text: notice, content: notice })}`);
     server.close();
     server.closeAllConnections();
     const unheard = await shell("exit 3", env);

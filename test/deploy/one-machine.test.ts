@@ -6,7 +6,7 @@
 import { execFileSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test as everyTest } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test as everyTest } from "vitest";
 import { catalogOf, lines, quotesOf } from "../cli/small-market.ts";
 import { eventually } from "../http/fixture.ts";
 import { blocksOf, type Block } from "../docs/blocks.ts";
@@ -176,7 +176,7 @@ test("start: the proxy serves, the timers are set, and the hardened units run", 
   expect(printed).toMatch(/^ok +port +127\.0\.0\.1:8080 is held by chipboard itself/m);
   expect(printed).toMatch(/^--store .* CHIPBOARD_STORE in \/etc\/chipboard\/chipboard\.env$/m);
   expect(printed).toContain('"snapshot":"2026-11-21T00Z/r1"');
-  for (const name of ["publish", "backup", "prune"]) {
+  for (const name of ["publish", "backup", "prune", "watch"]) {
     expect(printed).toContain(`chipboard-${name}.timer`);
   }
   expect(JSON.parse(await withKey("usage"))).toMatchObject({ account: "first", used: 0 });
@@ -342,6 +342,119 @@ test("a proxy with a wrong option fails at once, and a notice says which", async
     systemctl restart chipboard.service`);
   expect((await readyz())["state"]).toBe("ok");
 });
+
+describe("a proxy that is not well is told once, and once when it is well", () => {
+  const look = "systemctl start chipboard-watch.service";
+  const titles = async (): Promise<string[]> =>
+    (await machine.expect("cat /srv/notices/all")).match(/^chipboard\S* .*(?= on \S+$)/gm) ?? [];
+  /** Looks, as the timer does each minute, until the last notice is this one. */
+  const isTold = (notice: RegExp): Promise<void> =>
+    eventually(async () => {
+      await machine.expect(`sleep 1; ${look}`);
+      return notice.test((await titles()).at(-1) ?? "");
+    });
+  const isActive = (unit: string): Promise<void> =>
+    eventually(async () => (await machine.run(`systemctl is-active ${unit}`)).code === 0);
+  /** Exactly these two, however often the timer looks. */
+  async function areTold(...notices: [bad: RegExp, end: () => Promise<unknown>, well: string]) {
+    const [bad, end, well] = notices;
+    await isTold(bad);
+    await machine.expect(`${look}; ${look}; ${look}`);
+    expect(await titles()).toEqual([expect.stringMatching(bad)]);
+    await end();
+    await isTold(new RegExp(`^${well}$`));
+    await machine.expect(`${look}; ${look}; ${look}`);
+    expect(await titles()).toEqual([expect.stringMatching(bad), well]);
+  }
+  const move = (from: string, to: string) => machine.expect(`mv ${from} ${to}`);
+
+  beforeEach(async () => {
+    if (isPossible) await machine.expect(`${look}; : > /srv/notices/all`);
+  });
+
+  test("while all is well, nothing is told", async () => {
+    await machine.expect(`${look}; ${look}; ${look}`);
+    expect(await titles()).toEqual([]);
+  });
+
+  test("without a state it starts again and again", async () => {
+    const [state, away] = ["/var/lib/chipboard/state", "/var/lib/chipboard/away"];
+    await move(state, away);
+    expect((await machine.run("systemctl restart chipboard.service")).code).toBe(1);
+    const bad = /^chipboard (fails and starts again and again|does not get ready)$/;
+    await areTold(bad, () => move(away, state), "chipboard is well again");
+    expect(await machine.expect("cat /srv/notices/all")).toContain("There is no state");
+  });
+
+  test("a store that is away at the start", async () => {
+    const [store, away] = ["/var/lib/chipboard/snapshots", "/var/lib/chipboard/away"];
+    await move(store, away);
+    await machine.expect("systemctl restart --no-block chipboard.service");
+    const bad = /^chipboard does not get ready$/;
+    await areTold(bad, () => move(away, store), "chipboard is well again");
+  });
+
+  test("killed three times", async () => {
+    for (const _ of [1, 2, 3]) {
+      await isActive("chipboard.service");
+      const kill = "systemctl kill --signal KILL chipboard.service";
+      const count = "systemctl show chipboard.service --property NRestarts --value";
+      const before = Number(await machine.expect(count));
+      await machine.expect(kill);
+      await eventually(async () => Number(await machine.expect(count)) > before);
+    }
+    await isActive("chipboard.service");
+    const bad = /^chipboard fails and starts again and again$/;
+    await isTold(bad);
+    await isTold(/^chipboard is well again$/);
+    expect(await titles()).toHaveLength(2);
+  });
+
+  test("one that hangs", async () => {
+    const signal = (name: string) =>
+      machine.expect(`systemctl kill --signal ${name} chipboard.service`);
+    await signal("STOP");
+    const bad = /^chipboard does not answer http:\/\/127\.0\.0\.1:8080\/readyz$/;
+    await areTold(bad, () => signal("CONT"), "chipboard is well again");
+  });
+
+  test("the tools for agents, while another program has their port", async () => {
+    await hold(8090);
+    await machine.expect("systemctl start chipboard-mcp.service");
+    const bad = /^chipboard-mcp (fails and starts again and again|does not get ready)$/;
+    const free = () => machine.expect("systemctl stop holder-8090.service");
+    await areTold(bad, free, "chipboard-mcp is well again");
+    await machine.expect("systemctl stop chipboard-mcp.service");
+  });
+
+  test("it serves while another program has its metrics port, and nothing is told", async () => {
+    await machine.expect("systemctl stop chipboard.service");
+    await hold(9464);
+    await machine.expect("systemctl start chipboard.service");
+    expect(await readyz()).toMatchObject({ status: "ready" });
+    await machine.expect(`${look}; ${look}; ${look}; systemctl stop holder-9464.service`);
+    expect(await titles()).toEqual([]);
+    const metrics = await machine.expect(`${CURL} http://127.0.0.1:9464/metrics`);
+    expect(metrics).toContain("\nchipboard_ready 1\n");
+  });
+
+  test("a notice to try the address, as Slack and Discord take it", async () => {
+    await machine.expect(`echo NOTICE_FORMAT=json >> /etc/chipboard/notice.env
+      systemctl start chipboard-notice@test.service
+      sed -i /^NOTICE_FORMAT/d /etc/chipboard/notice.env`);
+    const { text, content } = JSON.parse(await machine.expect("cat /srv/notices/all"));
+    expect(text).toMatch(/^test failed on /);
+    expect(content).toBe(text);
+  });
+});
+
+/** Another program takes a port. */
+async function hold(port: number): Promise<void> {
+  const listen = `require("net").createServer().listen(${port}, "127.0.0.1")`;
+  const node = "/srv/checkout/node_modules/.bin/node";
+  await machine.expect(`systemd-run --quiet --unit holder-${port} ${node} -e '${listen}'`);
+  await eventually(async () => (await machine.expect("ss -Hltn")).includes(`:${port} `));
+}
 
 test("prune: the unit does nothing until the operator says how many days stay", async () => {
   const start = "systemctl start chipboard-prune.service";
