@@ -164,7 +164,7 @@ test("install: folders, users, a compiled release, units that systemd accepts", 
 
 test("first publish: works from a folder that the service cannot read", async () => {
   const printed = await machine.expect(blocks("First publish").join(""));
-  expect(printed).toMatch(/^Published 2026-11-21T00Z\/r1 as publication 1\n/);
+  expect(printed).toMatch(/^Marked .*\nPublished 2026-11-21T00Z\/r1 as publication 1\n/);
   expect(printed).toMatch(/^cbk_\w{49}\nKey cbk_\w{8} of first/m);
   key = /^cbk_\w{49}$/m.exec(printed)?.[0] ?? "";
   const others = await machine.expect("find /var/lib/chipboard ! -user chipboard ! -name '*.csv'");
