@@ -129,7 +129,11 @@ async function readSeries(
   const restatements = await Promise.all(
     [...closes.keys()].map((id) => readRestatements(store, snapshot, id)),
   );
-  return { closes, restatements: new Map(restatements.flat()) };
+  return {
+    closes,
+    differing: manifest.differing_closes ?? null,
+    restatements: new Map(restatements.flat()),
+  };
 }
 
 /** The side with its contracts under the ids that the other side has for them. */

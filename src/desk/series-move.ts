@@ -1,11 +1,16 @@
 /** What became of the series of indices from one snapshot to another, from the files that they store. */
 import { dateText } from "../market/session.ts";
 import type { Closes } from "../snapshot/series-states.ts";
+import type { Manifest } from "../snapshot/manifest.ts";
 import type { StoredRestatement } from "./stored-payloads.ts";
+
+type DifferingRow = NonNullable<Manifest["differing_closes"]>[number];
 
 /** The series of a snapshot. */
 export interface StoredSeries {
   readonly closes: ReadonlyMap<string, Closes>;
+  /** As the manifest has them; null: an older program published it. */
+  readonly differing: readonly DifferingRow[] | null;
   /** Of all indices, by the number of the publication. */
   readonly restatements: ReadonlyMap<number, StoredRestatement>;
 }
@@ -14,17 +19,20 @@ export interface StoredSeries {
 export interface SeriesMove {
   /** The series with closes that were added, changed or removed, each with its last closes. */
   readonly indices: ReturnType<typeof indexRow>[] | null;
+  /** The indices of the newer snapshot with closes that differ from the values as known there. */
+  readonly differing: readonly DifferingRow[] | null;
   /** The restatements that only the newer snapshot lists. */
   readonly restated: readonly StoredRestatement[] | null;
 }
 
 export function seriesMove(before: StoredSeries | null, after: StoredSeries | null): SeriesMove {
-  if (before === null || after === null) return { indices: null, restated: null };
+  if (before === null || after === null) return { indices: null, differing: null, restated: null };
   const ids = new Set([...before.closes.keys(), ...after.closes.keys()]);
   const rows = [...ids].map((id) => indexRow(id, before.closes.get(id), after.closes.get(id)));
   const known = before.restatements;
   return {
     indices: rows.filter(({ added, changed, removed }) => added + changed + removed > 0),
+    differing: after.differing,
     restated: [...after.restatements.values()].filter(({ publication }) => !known.has(publication)),
   };
 }

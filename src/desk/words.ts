@@ -11,8 +11,10 @@ import {
 import { counted, cut } from "../lib/text.ts";
 import { parseSession, sessionAt, sessionKey, type Session } from "../market/session.ts";
 import { TIERS, vintageDays } from "../market/tier.ts";
+import { DIFFERING_NOTE } from "../snapshot/differing.ts";
 import { judgementRows } from "../snapshot/judgement.ts";
 import { whatOf } from "../snapshot/log/entry.ts";
+import type { Manifest } from "../snapshot/manifest.ts";
 import type { Comparison } from "./compare.ts";
 import type { Copying } from "./copy-store.ts";
 import type { WrittenInputs } from "./write-inputs.ts";
@@ -99,8 +101,14 @@ export function printDescription(description: Description): void {
   section("Dropped", manifest.dropped);
   section("Delisted", manifest.delisted);
   section("Corrected", manifest.corrected);
+  printDiffering(manifest.differing_closes);
   section("Judgements", judgementRows(manifest.judgements));
   section("Breaks", description.breaks);
+}
+
+function printDiffering(differing: Readonly<NonNullable<Manifest["differing_closes"]>> = []): void {
+  section("Closes that differ from the values as known now", differing);
+  if (differing.length > 0) printLine(DIFFERING_NOTE);
 }
 
 function unchangedText(movement: Description["manifest"]["movement"]): string {
@@ -126,6 +134,7 @@ export function printComparison(found: Comparison): void {
   section("Corrected", found.corrected);
   section("Metadata changed", found.metadata);
   section("Series of indices", found.series.indices);
+  printDiffering(found.series.differing ?? undefined);
   section("Series restated", found.series.restated?.map((item) => ({ ...item })) ?? null);
 }
 

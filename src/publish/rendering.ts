@@ -5,6 +5,7 @@ import { PROGRAM } from "../lib/version.ts";
 import { countLevels } from "../ledger/ledger.ts";
 import { encodeMonth, monthsOf } from "../ledger/months.ts";
 import { movementOf, stillSessionsOf } from "../market/coverage.ts";
+import { differingCloses } from "../market/differing-closes.ts";
 import { dateOf } from "../market/series.ts";
 import { dateText, sessionUtc } from "../market/session.ts";
 import {
@@ -215,6 +216,14 @@ export function manifestOf(
       })),
     },
     corrected: head.corrected,
+    differing_closes: differingCloses(content.series).map(({ largestPct, ...item }) => ({
+      index: item.index,
+      from: dateText(item.from),
+      largest_pct: largestPct,
+      last: dateText(item.last),
+      close: item.close,
+      value: item.value,
+    })),
     judgements: content.judgements,
     tiers: perTier((name) => tierSummary(rendering.views[name])),
     files: rendering.files.toSorted((a, b) => (a.path < b.path ? -1 : 1)),

@@ -7,6 +7,7 @@ import { carryLimitDays } from "../market/contract.ts";
 import { formatMicros } from "../market/decimal.ts";
 import { parseSession, sessionKey, sessionUtc, type Session } from "../market/session.ts";
 import { snapshotText, snapshotFolder } from "../store/paths.ts";
+import { DIFFERING_NOTE, differingText } from "../snapshot/differing.ts";
 import { judgementRows, judgementText } from "../snapshot/judgement.ts";
 import type { PublishResult } from "./release.ts";
 
@@ -26,6 +27,7 @@ export function summaryLines(result: PublishResult, location: string): string[] 
     ...closedLines(manifest).map((line) => `Closed     ${line}`),
     ...unchangedLines(result).map((line) => `Unchanged  ${line}`),
     ...carryLines(result).map((line) => `Carry      ${line}`),
+    ...differingLines(manifest).map((line) => `Series     ${line}`),
     `Corrected  ${corrected.length === 0 ? "nothing" : named(corrected.map(({ contract }) => ({ id: contract })))}`,
     `Files      ${counts["files"]} of ${counts["bytes"]} bytes in ${location}/${snapshotFolder(snapshot)}`,
     ...judgements.slice(0, NAMES_SHOWN).map((item) => `Judgement  ${judgementText(item)}`),
@@ -40,6 +42,7 @@ export function summaryLines(result: PublishResult, location: string): string[] 
 export function summaryMarkdown(result: PublishResult, location: string): string {
   const { counts, carried, dropped, delisted, corrected, judgements, reason, movement } =
     result.manifest;
+  const { differing_closes: differing = [] } = result.manifest;
   const signature = signatureOf(result);
   const moves = byLargestChange(result.board, ({ changePct }) => changePct["24h"]);
   const blocks = [
@@ -66,6 +69,8 @@ export function summaryMarkdown(result: PublishResult, location: string): string
     ...listing("Dropped", dropped),
     ...listing("Delisted", delisted),
     ...listing("Corrected", corrected),
+    ...listing("Closes that differ from the values as known now", differing),
+    ...(differing.length === 0 ? [] : [`${DIFFERING_NOTE}.`]),
     `${counts["files"]} files of ${counts["bytes"]} bytes in \`${location}/${snapshotFolder(result.snapshot)}\``,
     ...(signature === null ? [] : [`Signature ${signature}`]),
   ];
@@ -101,10 +106,19 @@ export const resultView = (result: PublishResult, location: string): object => (
   dropped: result.manifest.dropped,
   delisted: result.manifest.delisted,
   corrected: result.manifest.corrected,
+  differing_closes: result.manifest.differing_closes ?? [],
   judgements: result.manifest.judgements,
   movement: result.manifest.movement ?? null,
   unmoved_since_utc: result.unmovedSince === null ? null : sessionUtc(result.unmovedSince),
 });
+
+/** The indices whose published closes corrections have overtaken. */
+function differingLines({ differing_closes: differing = [] }: PublishResult["manifest"]): string[] {
+  if (differing.length === 0) return [];
+  const lines = differing.slice(0, NAMES_SHOWN).map(differingText);
+  const more = differing.length - lines.length;
+  return [...lines, ...(more > 0 ? [`and ${more} more indices`] : []), DIFFERING_NOTE];
+}
 
 const closedLines = ({ options }: PublishResult["manifest"]): string[] =>
   options["closed_day"] === true ? ["a closed day: sparse and unchanged refuse nothing"] : [];

@@ -141,6 +141,22 @@ const manifestSchema = z.object({
       new_usd: z.string().nullable(),
     }),
   ),
+  /**
+   * Of each index with published closes that differ from the values as known now: the first such day, the largest
+   * difference in percent of the close, and close and value of the last day. Missing: an older program published it.
+   */
+  differing_closes: z
+    .array(
+      z.object({
+        index: z.string(),
+        from: z.iso.date(),
+        largest_pct: z.number(),
+        last: z.iso.date(),
+        close: z.string(),
+        value: z.string(),
+      }),
+    )
+    .optional(),
   /** What the run let through, held back or changed. */
   judgements: z.array(judgementSchema),
   /** A missing tier has no data in this snapshot. */

@@ -3,6 +3,7 @@ import { jsonText } from "../../lib/json.ts";
 import { counted } from "../../lib/text.ts";
 import { INDEX_BASE_LEVEL } from "../../market/composite.ts";
 import { chainedCloses, type ChainedSeries } from "../../market/chained.ts";
+import { differingClosesOf } from "../../market/differing-closes.ts";
 import { dateText } from "../../market/session.ts";
 import { listedIndex, type PricedIndex } from "../index-files.ts";
 import { chartHtml } from "../../site/chart.js";
@@ -30,12 +31,21 @@ export const indicesSection = (indices: readonly PricedIndex[]): string =>
 /** What the run did to the series. */
 function seriesNotes([composite, ...others]: readonly PricedIndex[]): string {
   const { series, restatements } = composite as PricedIndex;
+  const differing = [composite as PricedIndex, ...others].flatMap(
+    ({ id, series: chained, values }) => differingClosesOf(id, { chained, values }) ?? [],
+  );
   const isNew = others.filter((index) => index.series?.kept === null);
   const notes = [
     extentNote(series),
     ...(series?.kept === null || isNew.length === 0
       ? []
       : [`New indices: ${isNew.map(({ name }) => foreign(name)).join(", ")}.`]),
+    ...differing.map(
+      ({ index, from, largestPct, last, close, value }) =>
+        `${foreign(index)}: published closes from ${dateHtml(from)} on differ by up to ${largestPct} percent from the values as ` +
+        `known now. The close of ${dateHtml(last)} is ${close}, its value ${value}. The next close brings this; earlier ones ` +
+        `stay without a restatement.`,
+    ),
     ...restatements.map(
       ({ publication, from, reason }) =>
         `Publication ${publication} calculated the closes from ${dateHtml(from)} on again: ${foreign(reason)}`,
