@@ -161,52 +161,72 @@ describe("the worked example", () => {
   });
 });
 
-describe("its examples of a gap and of a misprint", () => {
-  /** The closes of a series that is published day by day. */
-  async function closesOf(
-    heading: string,
-    catalog: string,
-    runOf: (cells: readonly string[]) => Partial<Run>,
-  ): Promise<[found: unknown, told: unknown]> {
-    const rows = numbersOf(under(TEXT, heading)).filter(([first = ""]) => /^\d{4}-/.test(first));
+describe("its examples of gaps and corrections", () => {
+  const AWAY = catalogOf([{ id: "a", max_carry_days: "1" }, "b"]);
+  const DELISTED = catalogOf([{ id: "a", delisted_on: "2026-11-17" }, "b"]);
+  const PLAIN = catalogOf(["a", "b"]);
+  /** By heading: the catalog, and of days that have more than their levels the rest of the run. */
+  const EXAMPLES: [string, string, Readonly<Record<string, Partial<Run>>>][] = [
+    ["A return after a gap", AWAY, {}],
+    [
+      "A misprint",
+      catalogOf(["a", "b", "c"]),
+      {
+        "2026-11-18": {
+          closes: lines("id,date,close_usd", "a,2026-11-17,10"),
+          revise: "A misprint",
+        },
+      },
+    ],
+    [
+      "A break that is told late",
+      PLAIN,
+      {
+        "2026-11-18": {
+          quotes: lines(
+            "id,spot_usd,session_utc,break",
+            "a,80,2026-11-17T12Z,Per module",
+            "a,80,,",
+            "b,10,,",
+          ),
+          revise: "Another unit",
+        },
+      },
+    ],
+    [
+      "A delisting that is undone",
+      PLAIN,
+      { "2026-11-17": { catalog: DELISTED }, "2026-11-18": { catalog: PLAIN } },
+    ],
+  ];
+
+  test.each(EXAMPLES)("%s", async (heading, catalog, runs) => {
+    const table = numbersOf(under(TEXT, heading)).filter(([first = ""]) => /^\d{4}-/.test(first));
     const store = new MemoryStore();
-    for (const [at, cells] of rows.entries()) {
+    for (const [at, [date = "", ...cells]] of table.entries()) {
+      const levels = cells.slice(0, -2).map((usd, place) => ["abc"[place] as string, usd] as const);
       await mustPublish(store, {
-        session: `${cells[0]}T12Z`,
+        session: `${date}T12Z`,
         ...(at === 0 && { catalog }),
+        quotes: quotesOf(Object.fromEntries(levels.filter(([, usd]) => usd !== ""))),
         acceptMoves: true,
         allowSparse: true,
-        ...runOf(cells),
+        ...runs[date],
       });
     }
     const { series } = await headJson(store, "pro/indices/composite.json");
-    const told = rows.map((cells) => ({ date: cells[0], close: Number(cells.at(-1)) }));
-    return [series.history, told];
-  }
-
-  test("a contract that returns brings its whole move", async () => {
-    const catalog = catalogOf([{ id: "a", max_carry_days: "1" }, "b"]);
-    const [found, told] = await closesOf("A return after a gap", catalog, ([, a = "", b = ""]) => ({
-      quotes: quotesOf(a === "" ? { b } : { a, b }),
-    }));
-    expect(found).toEqual(told);
-    expect(told).toHaveLength(4);
-  });
-
-  test("a misprint stays, and its correction acts at the next step", async () => {
-    const [found, told] = await closesOf(
-      "What changes a published close",
-      catalogOf(["a"]),
-      ([date, usd = ""]) => ({
-        quotes: quotesOf({ a: usd }),
-        ...(date === "2026-11-18" && {
-          closes: lines("id,date,close_usd", "a,2026-11-17,10"),
-          revise: "A misprint",
-        }),
-      }),
+    expect(table.length).toBeGreaterThan(2);
+    expect(series.history).toEqual(
+      table.map((cells) => ({ date: cells[0], close: Number(cells.at(-1)) })),
     );
-    expect(found).toEqual(told);
-    expect(told).toHaveLength(3);
+    for (const cells of table) {
+      const [, root, product = "", mean] =
+        /([√∛])\(([\d. ×]+)\) = ([\d.]+)/.exec(cells.at(-2) ?? "") ?? [];
+      if (root === undefined) continue;
+      const whole = product.split(" × ").reduce((result, each) => result * Number(each), 1);
+      const exact = whole ** (root === "√" ? 1 / 2 : 1 / 3);
+      expect(mean, cells.join(" ")).toBe(String(Number(exact.toFixed(4))));
+    }
   });
 });
 
