@@ -21,7 +21,7 @@ export interface DifferingCloses {
 export const differingCloses = (series: SeriesByIndex): DifferingCloses[] =>
   [...series].flatMap(([id, each]) => differingClosesOf(id, each) ?? []);
 
-/** Those of one index; null: it has none. */
+/** The differing closes of one index; null: it has none. */
 export function differingClosesOf(
   index: string,
   { chained, values }: Pick<IndexSeries, "chained" | "values">,

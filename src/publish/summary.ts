@@ -27,9 +27,9 @@ export function summaryLines(result: PublishResult, location: string): string[] 
     ...closedLines(manifest).map((line) => `Closed     ${line}`),
     ...unchangedLines(result).map((line) => `Unchanged  ${line}`),
     ...carryLines(result).map((line) => `Carry      ${line}`),
-    ...differingLines(manifest).map((line) => `Series     ${line}`),
     `Corrected  ${corrected.length === 0 ? "nothing" : named(corrected.map(({ contract }) => ({ id: contract })))}`,
     `Files      ${counts["files"]} of ${counts["bytes"]} bytes in ${location}/${snapshotFolder(snapshot)}`,
+    ...differingLines(manifest).map((line) => `Series     ${line}`),
     ...judgements.slice(0, NAMES_SHOWN).map((item) => `Judgement  ${judgementText(item)}`),
     ...(judgements.length > NAMES_SHOWN
       ? [`           and ${judgements.length - NAMES_SHOWN} more`]

@@ -143,7 +143,7 @@ describe("series", () => {
     ]);
   });
 
-  test("days that a run adds are judged, not those of earlier sessions", async () => {
+  test("days that a run adds are judged, days of earlier sessions are not", async () => {
     const store = await begun({ a: 10, b: 10, c: 10 });
     const closes = lines(
       "id,date,close_usd",

@@ -29,7 +29,7 @@ async function market(): Promise<{ folder: string; store: string; correction: st
 
 test("corrections and a withdrawal at 00:00 and at 12:00 of past sessions", async () => {
   const { store, correction } = await market();
-  const line = `publish --quotes ${correction} --session 2026-11-21T12Z --allow-sparse`;
+  const line = `publish --quotes ${correction} --session 2026-11-21T12Z --allow-sparse --accept series`;
   const refused = await desk(line, store);
   expect([refused.code, refused.err.match(/correction\.csv:\d/g)?.length]).toEqual([4, 3]);
   const dry = await deskJson(`${line} --revise "${REASON}" --dry-run`, store);
@@ -73,7 +73,7 @@ test("--summary: Markdown for a dry run, a publish, and nothing to do", async ()
   const { folder, store, correction } = await market();
   const file = join(folder, "summary.md");
   writeFileSync(file, "an earlier summary, longer than the new one\n".repeat(100));
-  const line = `publish --quotes ${correction} --session 2026-11-21T12Z --allow-sparse --summary ${file}`;
+  const line = `publish --quotes ${correction} --session 2026-11-21T12Z --allow-sparse --accept series --summary ${file}`;
   const headlines: string[] = [];
   const bodies: string[] = [];
   for (const option of ["--dry-run", "--json", ""]) {
@@ -117,7 +117,7 @@ test("--summary with a carried and a dropped contract, and to a file that cannot
     /\n### Dropped\n\n.*\n.*\n\| a \| 2026-11-21T12:00:00.000Z \| 2026-11-21 \|\n/,
   );
   writeFileSync(quotes, "id,spot_usd\na,14\nb,22\n");
-  const next = `publish --quotes ${quotes} --session 2026-11-22T12Z --allow-sparse --revise back`;
+  const next = `publish --quotes ${quotes} --session 2026-11-22T12Z --allow-sparse --accept series --revise back`;
   expect((await desk(`${next} --summary ${file}`, store)).code).toBe(0);
   expect(readFileSync(file, "utf8")).toContain(
     "\n### Carried\n\n| id | session_utc | as_of |\n| --- | --- | --- |\n| c | 2026-11-22T00:00:00.000Z | 2026-11-22 |\n",
