@@ -98,7 +98,10 @@ function sharesSince(
 ): Map<Day, Map<string, number>> {
   const shares = new Map(starts.map(({ date }) => [date, new Map<string, number>()]));
   const first = Math.min(...shares.keys());
-  for (const id of new Set([...history.members.keys(), ...(history.link?.levels.keys() ?? [])])) {
+  // Sorted, because the sums of doubles depend on their order.
+  for (const id of [
+    ...new Set([...history.members.keys(), ...(history.link?.levels.keys() ?? [])]),
+  ].sort()) {
     eachRelative(id, history, seriesOf(id), (day, log, anchor) => {
       if (day <= first || day > to) return;
       const whileAway = values.logBetween(anchor.day, day - 1);

@@ -123,6 +123,7 @@ describe("a published close", () => {
       "link",
       "restatements",
       "adjustments",
+      "changes",
       "history_from",
       "history",
     ]);
@@ -280,6 +281,7 @@ describe("an index", () => {
       link: null,
       restatements: [],
       adjustments: [],
+      changes: [],
       value: null,
       last_used: [],
       history_from: "2021-11-03",

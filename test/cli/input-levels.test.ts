@@ -239,7 +239,9 @@ describe("sessions and dates", () => {
     const same = lines(columns, "a,5,,2026-11-19", "a,4,2026-11-20T12Z,2026-11-19");
     await mustPublish(store, { ...SPARSE, quotes: same });
     const contract = await headJson(store, "pro/contracts/a.json");
-    expect(contract.history).toEqual([{ date: "2026-11-19", close_usd: 5 }]);
+    expect(contract.history).toEqual([
+      { date: "2026-11-19", close_usd: 5, session_utc: "2026-11-21T00:00:00.000Z" },
+    ]);
     // Also compared with the published levels.
     const { code, said } = await tryPublish(store, {
       ...SPARSE,

@@ -248,7 +248,8 @@ describe("the other commands", () => {
     lists = 0;
     clock.ms += sessionsMs(1);
     await publishSession(store, clock, SESSION + 5, { usd: 14, keys });
-    expect([read, lists]).toEqual([new Set([publicationKey(14)]), 1]);
+    // Once more by the test itself, which would mark a new store.
+    expect([read, lists]).toEqual([new Set([publicationKey(14)]), 2]);
   });
 
   test("ls and diff ignore signatures; a prune leaves the log's signatures", async () => {
