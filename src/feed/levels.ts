@@ -68,109 +68,92 @@ const PRICES = ["spot_usd", "close_usd", "low_usd", "high_usd"];
 
 const NOT_LATER = "not later than the one published,";
 
-/** Reads one file of quotes into `given`. Rows without a session get the session `published`. */
-export const readQuotes = (
-  source: InputSource,
+/** Reads a row as a level. It refuses the cells that it cannot use. */
+type ReadRow = (
+  row: TableRow,
+  field: Field<Micros>,
+  place: number,
   published: Session,
   given: GivenLevels,
-  complaints: Complaints,
-  map: CsvMap | null,
-): Promise<void> =>
-  readLevels(
-    "quotes",
-    { source, shape: QUOTES, map },
-    published,
-    given,
-    complaints,
-    (row, field, place) => {
-      const withdrawn = row.text("basis") === "withdrawn";
-      const requireNone = (name: string): void => {
-        if (row.text(name) !== "") row.refuse(name, "an empty cell beside basis withdrawn");
-      };
-      if (withdrawn) EMPTY_IF_WITHDRAWN.forEach(requireNone);
-      const usd = withdrawn ? null : row.read("spot_usd", field);
-      const range = usd === null ? {} : rangeOf(row, field, usd);
-      const inputs = withdrawn ? null : row.optional("inputs", inputsField);
-      const rationale = withdrawn ? null : row.optional("rationale", rationaleField);
-      const session = row.optional("session_utc", sessionField) ?? published;
-      const basis = row.optional("basis", basisField);
-      const asOf = row.optional("as_of", dateField);
-      const sourceName = row.optional("source", textField);
-      const sourceUrl = row.optional("source_url", urlField);
-      const breakReason = row.optional("break", textField);
-      if (session > published) {
-        row.refuse("session_utc", `a session ${NOT_LATER} ${sessionKey(published)}`);
-      } else if (row.isFaultless && asOf !== null && asOf > dayOf(session)) {
-        const expected = "a date not after the session's";
-        row.refuse("as_of", `${expected}, ${dateText(dayOf(session))}`, expected);
-      }
-      if (row.isFaultless && row.text("session_utc") === "") given.hasUndated = true;
-      return {
-        session,
-        usd,
-        place,
-        ...(basis === null || basis === "withdrawn" ? {} : { basis }),
-        ...(asOf === null ? {} : { asOf }),
-        ...range,
-        ...(inputs === null ? {} : { inputs }),
-        ...(rationale === null ? {} : { rationale }),
-        ...(sourceName === null ? {} : { source: sourceName }),
-        ...(sourceUrl === null ? {} : { sourceUrl }),
-        ...(breakReason === null ? {} : { breakReason }),
-      };
-    },
-  );
+) => GivenLevel;
 
-/** Reads one file of daily closes into `given`. The close of a day is its 12:00 session's level. */
-export const readCloses = (
-  source: InputSource,
-  published: Session,
-  given: GivenLevels,
-  complaints: Complaints,
-  map: CsvMap | null,
-): Promise<void> =>
-  readLevels(
-    "closes",
-    { source, shape: CLOSES, map },
-    published,
-    given,
-    complaints,
-    (row, field, place) => {
-      const date = row.read("date", dateField);
-      const usd = row.read("close_usd", field);
-      const range = rangeOf(row, field, usd);
-      const breakReason = row.optional("break", textField);
-      const session = closeSessionOf(date);
-      if (session > published) {
-        row.refuse("date", `a date whose 12:00 session is ${NOT_LATER} ${sessionKey(published)}`);
-      }
-      // Most closes have no other field: there are millions, and a spread would take room for some.
-      const level = { session, usd, place };
-      return Object.assign(level, range, breakReason === null ? null : { breakReason });
-    },
-  );
+/** A row without a session gets the session `published`. */
+const quoteOf: ReadRow = (row, field, place, published, given) => {
+  const withdrawn = row.text("basis") === "withdrawn";
+  const requireNone = (name: string): void => {
+    if (row.text(name) !== "") row.refuse(name, "an empty cell beside basis withdrawn");
+  };
+  if (withdrawn) EMPTY_IF_WITHDRAWN.forEach(requireNone);
+  const usd = withdrawn ? null : row.read("spot_usd", field);
+  const range = usd === null ? {} : rangeOf(row, field, usd);
+  const inputs = withdrawn ? null : row.optional("inputs", inputsField);
+  const rationale = withdrawn ? null : row.optional("rationale", rationaleField);
+  const session = row.optional("session_utc", sessionField) ?? published;
+  const basis = row.optional("basis", basisField);
+  const asOf = row.optional("as_of", dateField);
+  const sourceName = row.optional("source", textField);
+  const sourceUrl = row.optional("source_url", urlField);
+  const breakReason = row.optional("break", textField);
+  if (session > published) {
+    row.refuse("session_utc", `a session ${NOT_LATER} ${sessionKey(published)}`);
+  } else if (row.isFaultless && asOf !== null && asOf > dayOf(session)) {
+    const expected = "a date not after the session's";
+    row.refuse("as_of", `${expected}, ${dateText(dayOf(session))}`, expected);
+  }
+  if (row.isFaultless && row.text("session_utc") === "") given.hasUndated = true;
+  return {
+    session,
+    usd,
+    place,
+    ...(basis === null || basis === "withdrawn" ? {} : { basis }),
+    ...(asOf === null ? {} : { asOf }),
+    ...range,
+    ...(inputs === null ? {} : { inputs }),
+    ...(rationale === null ? {} : { rationale }),
+    ...(sourceName === null ? {} : { source: sourceName }),
+    ...(sourceUrl === null ? {} : { sourceUrl }),
+    ...(breakReason === null ? {} : { breakReason }),
+  };
+};
 
-interface LevelFile {
-  readonly source: InputSource;
-  readonly shape: TableShape;
-  readonly map: CsvMap | null;
-}
+/** The close of a day is its 12:00 session's level. */
+const closeOf: ReadRow = (row, field, place, published) => {
+  const date = row.read("date", dateField);
+  const usd = row.read("close_usd", field);
+  const range = rangeOf(row, field, usd);
+  const breakReason = row.optional("break", textField);
+  const session = closeSessionOf(date);
+  if (session > published) {
+    row.refuse("date", `a date whose 12:00 session is ${NOT_LATER} ${sessionKey(published)}`);
+  }
+  // Most closes have no other field: there are millions, and a spread would take room for some.
+  const level = { session, usd, place };
+  return Object.assign(level, range, breakReason === null ? null : { breakReason });
+};
 
-/** Reads one file into `given`. The result of `levelOf` counts only if it does not complain of the row. */
-async function readLevels(
+const TABLES: Readonly<
+  Record<GivenKind, { readonly shape: TableShape; readonly levelOf: ReadRow }>
+> = {
+  quotes: { shape: QUOTES, levelOf: quoteOf },
+  closes: { shape: CLOSES, levelOf: closeOf },
+};
+
+/** Reads one file of quotes, or of daily closes, into `given`. A row counts only if there is no complaint of it. */
+export async function readLevels(
   kind: GivenKind,
-  { source, shape, map }: LevelFile,
+  source: InputSource,
   published: Session,
   given: GivenLevels,
   complaints: Complaints,
-  levelOf: (row: TableRow, field: Field<Micros>, place: number) => GivenLevel,
+  map: CsvMap | null,
 ): Promise<void> {
+  const { shape, levelOf } = TABLES[kind];
   const field = given.rules.round ? roundedLevelField : levelField;
   let start: number | null = null;
   const take = (row: TableRow): void => {
     start ??= given.begin(row.whereOf);
     const place = start + row.position;
-    const read = row.isFaultless ? levelOf(row, field, place) : null;
+    const read = row.isFaultless ? levelOf(row, field, place, published, given) : null;
     const level = row.isFaultless ? read : null;
     const isLater = read !== null && read.session > published;
     if (level !== null && PRICES.some((name) => hasMoreDecimals(row.text(name))))

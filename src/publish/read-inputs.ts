@@ -10,7 +10,7 @@ import { MAX_ID_CHARACTERS } from "../feed/fields.ts";
 import { GIVEN_KINDS, GivenLevels } from "../feed/given-levels.ts";
 import type { Accepted } from "../feed/gates.ts";
 import type { CsvMap } from "../feed/csv-map.ts";
-import { readCloses, readQuotes } from "../feed/levels.ts";
+import { readLevels } from "../feed/levels.ts";
 import { readMap } from "../feed/map-file.ts";
 import type { InputSource } from "../feed/source.ts";
 import type { ServerTime } from "../lib/clock.ts";
@@ -24,8 +24,6 @@ import type { Progress, PublishRequest, ReleaseOptions } from "./request.ts";
 
 /** The decimals of a level. */
 const LEVEL_DECIMALS = 6;
-
-const READ_LEVELS = { quotes: readQuotes, closes: readCloses };
 
 /** The content of one source, and its bytes as gzip. */
 type ReadInput = Omit<InputEntry, "key"> & { readonly stored: Buffer };
@@ -114,7 +112,7 @@ export async function readInputs(
     for (const source of request[kind]) {
       await reading(kind, source, async (copy) => {
         const before = given.rows[kind];
-        await READ_LEVELS[kind](copy, request.session, given, complaints, map);
+        await readLevels(kind, copy, request.session, given, complaints, map);
         return given.rows[kind] - before;
       });
     }
