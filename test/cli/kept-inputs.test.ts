@@ -159,6 +159,7 @@ describe("--by and --why", () => {
   const run = {
     session: NOON,
     quotes: quotesOf({ a: 24, b: 5 }),
+    maxIndexMoveMicros: 200_000_000,
     accept: [acceptanceOf("moves:a")],
     by: "A. Operator",
     why: "The source confirmed it",
