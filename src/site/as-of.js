@@ -1,6 +1,6 @@
 /**
- * The moment as of which a page is shown, kept in its address: `?as_of=2026-11-21`, or an instant. The page has a form
- * `known` with a date field, and `as-known` for the words.
+ * The moment as of which a page is shown, kept in its address: `?as_of=2026-11-21`, or an instant, or
+ * `?publication=12`. The page has a form `known` with a date field, and `as-known` for the words.
  */
 import { fromAddress, keepInAddress } from "./address.js";
 import { askJson } from "./api.js";
@@ -29,12 +29,35 @@ now.addEventListener("click", () => choose(""));
 
 /** @param {string} moment */
 function choose(moment) {
-  keepInAddress({ as_of: moment });
+  keepInAddress({ as_of: moment, publication: "" });
   reload();
 }
 
-/** The moment that the address names; empty: now. */
-export const asOf = () => MOMENT.exec(fromAddress("as_of"))?.[0] ?? "";
+/** The moment that the address names; empty: it names none. */
+const asOf = () => MOMENT.exec(fromAddress("as_of"))?.[0] ?? "";
+
+/**
+ * The parameter of requests for what the address names: `as_of=2026-11-21`; empty: now. A text that is no moment, which
+ * may be a key, is not sent.
+ */
+export function momentQuery() {
+  const number = fromAddress("publication");
+  if (/^\d{1,9}$/.test(number)) return `publication=${number}`;
+  return asOf() === "" ? "" : `as_of=${asOf()}`;
+}
+
+/**
+ * Why the address names no moment although it asks for one, as a problem; null: it names one, or asks for none.
+ *
+ * @returns {import("./api.js").Problem | null}
+ */
+export function momentProblem() {
+  const isAsked = fromAddress("as_of") !== "" || fromAddress("publication") !== "";
+  if (!isAsked || momentQuery() !== "") return null;
+  const detail =
+    "The address names no moment: expected as_of=YYYY-MM-DD, an instant in UTC, or publication=NUMBER.";
+  return { code: "invalid_parameter", title: "No moment", detail, status: 400 };
+}
 
 /** The day of the first publication; empty: unknown. @type {Promise<string> | undefined} */
 let firstDay;
@@ -58,7 +81,7 @@ export function offerDays({ offer }, show) {
   form.hidden = offer.depthDays === 0;
   field.max = new Date().toISOString().slice(0, 10);
   field.value = asOf().slice(0, 10);
-  now.hidden = asOf() === "";
+  now.hidden = momentQuery() === "" && momentProblem() === null;
   if (!form.hidden) void limitDays();
 }
 
@@ -79,7 +102,7 @@ async function limitDays() {
  */
 export async function explainMoment(problem) {
   const day = problem.code === "not_published" && (await firstDay);
-  return day ? { ...problem, detail: beforeAll(day) } : problem;
+  return day ? { ...problem, detail: `Nothing was known then. ${beforeAll(day)}` } : problem;
 }
 
 /**
@@ -88,6 +111,10 @@ export async function explainMoment(problem) {
  * @param {string | null} publication the number of the publication that it shows
  */
 export function tellAsOf(publication) {
+  if (momentQuery().startsWith("publication")) {
+    words.textContent = `As of publication ${publication}. Later prices and corrections are left out.`;
+    return;
+  }
   const [day = "", time] = asOf().split("T");
   const named = publication === null ? "" : ` (publication ${publication})`;
   const until =

@@ -15,6 +15,14 @@ const MOST_LABELS_NARROW = 5;
 export const dayOf = (date) => Date.parse(`${date}T00:00:00Z`) / DAY_MS;
 
 /**
+ * Days since 1970-01-01 with their fraction. A date alone is its 12:00 UTC, when it closes.
+ *
+ * @param {string} instant ISO 8601, or `YYYY-MM-DD`
+ */
+export const dayAt = (instant) =>
+  Date.parse(instant.length === 10 ? `${instant}T12:00:00Z` : instant) / DAY_MS;
+
+/**
  * `2026-11-21`.
  *
  * @param {number} day days since 1970-01-01

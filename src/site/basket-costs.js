@@ -1,7 +1,7 @@
 /** Calculates the cost of a basket of quantities on each day, from the closes of its parts. */
 import { DAY_MS, dateText, dayOf } from "./axis.js";
 import { decimalOf, placesOf, rounded } from "./decimal.js";
-import { comparablePoints } from "./layout.js";
+import { comparablePoints, sessionOf } from "./levels.js";
 
 /** The places of a level and of a quantity; costs are rounded to the places of a level, as in the API. */
 const USD_PLACES = 6;
@@ -12,11 +12,11 @@ const QUANTITY_PLACES = 9;
  * limit. A day ends with its session of 12:00; the last day ends with `session`. Before its last break a part had
  * another unit or quality: the line begins at the latest of these breaks.
  *
- * @param {ReadonlyMap<string, readonly import("./history.js").DatedClose[]>} closes of each part, dates ascending
+ * @param {ReadonlyMap<string, readonly import("./levels.js").Level[]>} closes of each part, dates ascending
  * @param {ReadonlyMap<string, string>} parts quantities, by id
  * @param {(id: string) => number} carryDaysOf how many days a level of the contract is in force
  * @param {string} session the last one, ISO 8601
- * @returns {import("./chart.js").Point[]} US dollars
+ * @returns {import("./levels.js").Level[]} US dollars
  */
 export function costsOf(closes, parts, carryDaysOf, session) {
   const given = [...parts].map(([id, quantity]) => ({
@@ -24,14 +24,14 @@ export function costsOf(closes, parts, carryDaysOf, session) {
     limitMs: carryDaysOf(id) * DAY_MS,
     closes: comparablePoints(closes.get(id) ?? []).map((close) => ({
       ...close,
-      sessionMs: Date.parse(close.session),
+      sessionMs: Date.parse(sessionOf(close)),
     })),
     /** How many of them are not after the day. */
     passed: 0,
   }));
   const firsts = given.map(({ closes: [first] }) => (first ? dayOf(first.date) : Infinity));
   const last = dayOf(session.slice(0, 10));
-  /** @type {import("./chart.js").Point[]} */
+  /** @type {import("./levels.js").Level[]} */
   const points = [];
   for (let day = Math.max(...firsts); day <= last; day += 1) {
     const date = dateText(day);
@@ -45,7 +45,8 @@ export function costsOf(closes, parts, carryDaysOf, session) {
     });
     if (own.length < given.length) continue;
     const cost = own.reduce(
-      (sum, { text }, at) => sum + placesOf(text, USD_PLACES) * (given[at]?.quantity ?? 0n),
+      (sum, { text, close }, at) =>
+        sum + placesOf(text ?? String(close), USD_PLACES) * (given[at]?.quantity ?? 0n),
       0n,
     );
     const exact = decimalOf(cost, USD_PLACES + QUANTITY_PLACES);
@@ -53,7 +54,15 @@ export function costsOf(closes, parts, carryDaysOf, session) {
     const breakReason = own
       .flatMap((close) => (close.date === date && close.breakReason) || [])
       .join("; ");
-    points.push({ date, close: Number(text), text, breakReason, isBreak: breakReason !== "" });
+    const at = new Date(endMs).toISOString();
+    points.push({
+      date,
+      session: at,
+      close: Number(text),
+      text,
+      breakReason,
+      isBreak: breakReason !== "",
+    });
   }
   return points;
 }

@@ -4,16 +4,22 @@ import { costsOf } from "./basket-costs.js";
 import { focusFault, levelHtml, partsTable, sayAt, takeBack } from "./basket-table.js";
 import { sessionLine } from "./board.js";
 import { showChart } from "./chart-panel.js";
-import { contractLink, contributionsTable, findingOf, indexFigures } from "./contributions.js";
+import {
+  basketFigures,
+  changesOfBasket,
+  contractLink,
+  contributionsTable,
+} from "./contributions.js";
 import { equipCode } from "./copy.js";
-import { changeOf, rounded } from "./decimal.js";
 import { closesById } from "./history.js";
 import { withKey } from "./key.js";
+import { changeWords, sessionOf, startOf } from "./levels.js";
+import { daysOnPage } from "./page-days.js";
 import { choicesWith, makePicker } from "./picker.js";
 import { basketQuery, basketUrl, readBasket } from "./requests.js";
 import { copyLink } from "./save.js";
 import { makeSortable } from "./table.js";
-import { counted, foreign, signedText } from "./text.js";
+import { counted, foreign } from "./text.js";
 
 /** @typedef {import("./board.js").BoardRow} BoardRow */
 
@@ -27,12 +33,7 @@ const box = byId("parts");
 const status = byId("status");
 const result = byId("result");
 
-/**
- * How many days a level is in force: of most contracts, and of others by id.
- *
- * @type {{ days: number, others: Record<string, number> }}
- */
-const CARRY = JSON.parse(byId("tool").dataset["carry"] ?? "");
+const carryDaysOf = daysOnPage("carry");
 const ORIGIN = ROOT.href.replace(/\/$/, "");
 const CALLS = "Pricing uses 1 call, 2 with quantities.";
 
@@ -183,14 +184,17 @@ async function price() {
     refuse(problem);
     return;
   }
+  const [id = ""] = basket.parts.keys();
+  const only = basket.parts.size === 1 && body.session_utc === session ? board.get(id) : undefined;
+  const changes = changesOfBasket(body, only);
   status.textContent =
-    (body.level === null
+    (changes["1y"] === null
       ? "Priced, without a change against a year ago: a contract has no comparable level then."
-      : `Priced: ${signedText(rounded(changeOf(body.level)) ?? "")} % against a year ago.`) +
+      : `Priced. ${changeWords("1y", changes)}.`) +
     (body.session_utc !== session
       ? " A newer session came meanwhile: load the page again to see its levels above."
       : "");
-  byId("figures").innerHTML = indexFigures(body);
+  byId("figures").innerHTML = basketFigures(body, changes);
   const contributions = byId("contributions");
   contributions.innerHTML = contributionsTable(body.contributions, (id) =>
     contractLink(id, board.get(id)?.name),
@@ -199,16 +203,17 @@ async function price() {
   makeSortable(/** @type {HTMLTableElement} */ (contributions.firstElementChild), (words) => {
     order.textContent = words;
   });
-  if (isByQuantity) await showCosts(query, body);
+  if (isByQuantity) await showCosts(query, body, changes);
 }
 
 /**
  * Shows what the basket cost on each day.
  *
  * @param {string} query as asked for the price
- * @param {import("./contributions.js").IndexBody} body the price
+ * @param {import("./contributions.js").Priced} body the price
+ * @param {import("./levels.js").Changes} changes
  */
-async function showCosts(query, body) {
+async function showCosts(query, body, changes) {
   const { session_utc, attribution } = body;
   const parts = new Map(basket.parts);
   const { response, problem } = await ask(`history.csv?ids=${[...parts.keys()].join()}`);
@@ -216,20 +221,26 @@ async function showCosts(query, body) {
   const csv = (await response?.text().catch(() => "")) ?? "";
   // Another basket is shown by now.
   if (query !== basketQuery(basket)) return;
-  const carryDaysOf = (/** @type {string} */ id) => CARRY.others[id] ?? CARRY.days;
   const points = costsOf(closesById(csv), parts, carryDaysOf, session_utc);
   if (points.length === 0) {
     const place = byId("year-problem");
     place.textContent = "On no day all contracts have a level that compares with today’s.";
-    if (problem !== null) tellProblem(place, problem, () => void showCosts(query, body));
+    if (problem !== null) tellProblem(place, problem, () => void showCosts(query, body, changes));
     return;
   }
   const rows = points.map(({ date, text }) => `${date},${text}\r\n`);
   showChart(byId("costs"), {
-    points,
-    titleOf: (drawn) => findingOf("Cost of the basket on each day", drawn),
+    line: {
+      levels: points,
+      known: [...points, ...costsBefore(body)].toSorted((a, b) =>
+        sessionOf(a) < sessionOf(b) ? -1 : 1,
+      ),
+      carryDays: 1,
+      to: session_utc,
+    },
+    name: "Cost of the basket",
+    changes,
     unit: "USD",
-    to: session_utc.slice(0, 10),
     depthDays: caller.offer.depthDays,
     decimals: Infinity,
     fileName: `chipboard-${session_utc.slice(0, 13)}Z-${caller.tier}-basket`,
@@ -237,6 +248,20 @@ async function showCosts(query, body) {
     notes: [attribution, `What ${query} cost together on each day, at the levels then in force.`],
   });
 }
+
+/**
+ * The costs that the changes of a price compare with.
+ *
+ * @param {import("./contributions.js").Priced} body
+ * @returns {import("./levels.js").Level[]}
+ */
+const costsBefore = ({ session_utc, base, cost_30d_usd, cost_base_usd }) =>
+  /** @type {const} */ ([
+    [startOf("30d", session_utc), cost_30d_usd],
+    [base.session_utc, cost_base_usd],
+  ]).flatMap(([session, text]) =>
+    text == null ? [] : [{ date: session.slice(0, 10), session, close: Number(text), text }],
+  );
 
 /**
  * Shows an error: each fault at the field that it names, all others above the table.

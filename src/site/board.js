@@ -9,7 +9,7 @@ import { changeHtml, counted, escaped, figureHtml, foreign } from "./text.js";
  * @typedef {Pick<import("zod").infer<typeof import("../render/payload-schemas.ts").contractRecord>, "break">
  *   & Record<"id" | "ticker" | "name" | "segment" | "unit" | "basis" | "as_of" | "source", string>
  *   & Record<"chg_24h_pct" | "chg_30d_pct" | "chg_90d_pct" | "chg_yoy_pct", number | null>
- *   & { spot_usd: number, usd_per_gb?: number | null }} BoardRow
+ *   & { spot_usd: number, age_days?: number, usd_per_gb?: number | null }} BoardRow
  * @typedef {Omit<Declared, "memory" | "semiconductor">
  *   & Record<"memory" | "semiconductor", readonly BoardRow[]>} Board
  */
@@ -36,6 +36,16 @@ const change = (name, field, label) => ({
   html: (row) => changeHtml(row[field]),
 });
 
+/**
+ * How many days lie between two prices of a contract.
+ *
+ * @typedef {(id: string) => number} CadenceOf
+ */
+
+/** Whether a level is older than its cadence. @param {BoardRow} row @param {CadenceOf} cadenceOf */
+const isOverdue = ({ id, basis, age_days: days = 0 }, cadenceOf) =>
+  basis === "carried" && days > cadenceOf(id);
+
 /** The head of the levels: for a unit, or for a gigabyte. */
 export const LEVEL_LABELS = { unit: "Level", gb: "USD per GB" };
 
@@ -56,8 +66,8 @@ export function levelCell({ spot_usd, usd_per_gb }, scale) {
 /** @type {MarketColumn} */
 const CONTRACT = { name: "contract", field: "name", label: "Contract", html: contractHtml };
 
-/** @type {readonly MarketColumn[]} */
-const COLUMNS = [
+/** @param {CadenceOf} cadenceOf @returns {readonly MarketColumn[]} */
+const columnsWith = (cadenceOf) => [
   CONTRACT,
   { name: "segment", field: "segment", label: "Segment", html: ({ segment }) => foreign(segment) },
   {
@@ -77,9 +87,11 @@ const COLUMNS = [
     name: "basis",
     field: "basis",
     label: "Basis",
-    // A level of this session needs no date.
-    html: ({ basis, as_of }) =>
-      basisHtml(basis) + (basis === "carried" ? ` <time>${escaped(as_of)}</time>` : ""),
+    // Only a level that is older than its cadence needs a mark and a date.
+    html: (row) =>
+      isOverdue(row, cadenceOf)
+        ? `${basisHtml(row.basis, true)} <time>${escaped(row.as_of)}</time>`
+        : basisHtml(row.basis),
   },
 ];
 
@@ -88,18 +100,21 @@ const OF_HISTORY = ["line", "quarter"];
 
 /**
  * @param {Board} board
+ * @param {CadenceOf} cadenceOf
  * @param {boolean} hasHistory whether the table has the columns of 90 days
  * @param {readonly LockedRow[]} [locked] rows without figures, after the others
  */
-export const boardTable = ({ memory, semiconductor }, hasHistory, locked = []) =>
-  tableHtml(
+export function boardTable({ memory, semiconductor }, cadenceOf, hasHistory, locked = []) {
+  const columns = columnsWith(cadenceOf);
+  return tableHtml(
     ` class="board${hasHistory ? " lined" : ""}" id="board"`,
     hasHistory
-      ? COLUMNS.with(0, { ...CONTRACT, html: pickedHtml })
-      : COLUMNS.filter(({ name = "" }) => !OF_HISTORY.includes(name)),
+      ? columns.with(0, { ...CONTRACT, html: pickedHtml })
+      : columns.filter(({ name = "" }) => !OF_HISTORY.includes(name)),
     [...memory, ...semiconductor],
     attributesOf,
   ).replace("\n</tbody>", () => `\n${locked.map(lockedRow).join("\n")}\n</tbody>`);
+}
 
 /** @param {LockedRow} row */
 const attributesOf = ({ id, segment, source }) =>
@@ -132,13 +147,14 @@ const pickedHtml = (row) =>
   `<label class="pick"><input type="checkbox" value="${escaped(row.id)}" aria-label="Compare ${escaped(row.name)}" /></label>${contractHtml(row)}`;
 
 /**
- * A basis. One that is no new level is marked.
+ * A basis. One that says that the level is too old is marked.
  *
  * @param {string} basis
+ * @param {boolean} [isOverdue] whether a carried level is older than its cadence
  */
-export const basisHtml = (basis) =>
-  basis === "carried" || basis === "discontinued"
-    ? `<span class="tag">${basis}</span>`
+export const basisHtml = (basis, isOverdue = false) =>
+  isOverdue || basis === "discontinued"
+    ? `<span class="tag">${escaped(basis)}</span>`
     : escaped(basis);
 
 const SESSION_HOURS = 12;
@@ -178,19 +194,20 @@ export function placeLine({ session_utc, delayed_sessions }, behind, more = "") 
 }
 
 /**
- * How many contracts the board has: of how many, or how many of them have no level of the session. HTML.
+ * How many contracts the board has: of how many, or how many of them have a level older than their cadence. HTML.
  *
  * @param {Board} board
+ * @param {CadenceOf} cadenceOf
  * @param {number} [locked] how many rows have no figures
  */
-export function coverageLine({ counts, memory, semiconductor }, locked = 0) {
+export function coverageLine({ counts, memory, semiconductor }, cadenceOf, locked = 0) {
   const all = counts.memory + counts.semiconductor;
   if (all === 0) return "No contract has a level at this session yet.";
   if (locked > 0) {
     const contracts = counted(all + locked, "contract");
     return `${all} of ${contracts}<span class="keyless">, free. <a href="#locked">See all ${all + locked}</a></span>.`;
   }
-  const carried = [...memory, ...semiconductor].filter(({ basis }) => basis === "carried").length;
-  const fresh = carried === 0 ? "all priced this session" : `${carried} carried from before`;
+  const overdue = [...memory, ...semiconductor].filter((row) => isOverdue(row, cadenceOf)).length;
+  const fresh = overdue === 0 ? "all priced on time" : `${overdue} older than their cadence`;
   return `${counted(all, "contract")}: ${counts.memory} memory, ${counts.semiconductor} semiconductor; ${fresh}.`;
 }

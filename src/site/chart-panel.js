@@ -3,25 +3,25 @@ import { fromAddress, keepInAddress } from "./address.js";
 import { chartFile } from "./chart-file.js";
 import { chartHtml } from "./chart.js";
 import { addCursor, closeReader } from "./cursor.js";
-import { closesFrom, perGigabyte, rangesWithin, startOf } from "./history.js";
 import { layout } from "./layout.js";
+import { drawnOf, perGigabyte, rangesWithin, titleOf } from "./levels.js";
 import { keep, keepButtons } from "./save.js";
 
 /**
  * @typedef {object} Files
- * @property {readonly import("./chart.js").Point[]} points All closes there are, at least one, ascending by date.
- * @property {(points: readonly import("./chart.js").Point[]) => string} titleOf The title of those that are drawn.
- * @property {string} to The last date of the axis.
+ * @property {import("./levels.js").Line} line With at least one level.
+ * @property {string} name What the title begins with.
+ * @property {import("./levels.js").Changes} changes By range, as the API gives them.
  * @property {number} depthDays Of the caller's tier; longer ranges are not offered.
- * @property {number} [nearDays] How many days a close is in force, where a range begins.
  * @property {string} fileName Name of saved files, without extension.
  * @property {string} csv The text of the CSV.
  * @property {readonly string[]} notes Lines below the saved chart, such as the credit line.
- * @property {boolean} [isBare] Whether there are neither ranges nor buttons: all points are shown.
+ * @property {string} [range] The only range; there are neither choices nor buttons.
  * @property {number | null} [capacityGb] With it the chart also shows the price per gigabyte.
+ * @property {readonly { session_utc: string, capacity_gb?: number | null }[]} [breaks] With the capacity before each.
  * @property {string} [request] The address that the CSV came from.
  *
- * @typedef {Omit<import("./layout.js").ChartOptions, "title"> & Files} Panel
+ * @typedef {Omit<import("./layout.js").ChartOptions, "title" | "from" | "to"> & Files} Panel
  */
 
 /**
@@ -31,25 +31,28 @@ import { keep, keepButtons } from "./save.js";
  * @param {Panel} panel
  */
 export function showChart(box, panel) {
-  const { points, to, nearDays, isBare = false, capacityGb = null, request } = panel;
-  const ranges = isBare ? ["all"] : rangesWithin(points, to, panel.depthDays, nearDays);
+  const { line, name, changes, capacityGb = null, request } = panel;
+  const isBare = panel.range !== undefined;
+  const ranges = rangesWithin(line, panel.depthDays);
   const wanted = [fromAddress("range"), "1y"].find((range) => ranges.includes(range)) ?? "all";
-  draw(wanted, fromAddress("per") === "gb");
+  draw(panel.range ?? wanted, fromAddress("per") === "gb");
 
   /** @param {string} range @param {boolean} isPerGb if there is a capacity */
   function draw(range, isPerGb) {
-    const from = startOf(range, to, points, nearDays);
-    const within = closesFrom(points, from);
-    const isDivided = isPerGb && capacityGb !== null;
-    const drawnPoints = isDivided ? perGigabyte(within, capacityGb) : within;
+    const divided =
+      isPerGb && capacityGb !== null ? perGigabyte(line, capacityGb, panel.breaks) : null;
+    const { points, from, to } = drawnOf(divided ?? line, range);
+    const decimals = divided === null ? panel.decimals : 3;
     const options = {
       ...panel,
-      title: panel.titleOf(within),
+      title: titleOf(name, range, changes, points, decimals),
       from,
+      to,
       widthPx: box.clientWidth,
-      ...(isDivided && { unit: "USD per GB", decimals: 3 }),
+      decimals,
+      ...(divided && { unit: "USD per GB" }),
     };
-    const drawn = layout(drawnPoints, options);
+    const drawn = layout(points, options);
     const scale = capacityGb === null ? "" : scaleButton(isPerGb);
     const tools = toolsHtml(rangeButtons(ranges, range) + scale, request !== undefined);
     box.innerHTML = chartHtml(drawn, isBare ? "" : tools);
@@ -72,9 +75,9 @@ export function showChart(box, panel) {
       if (what === "link") keepInAddress({ range });
       keep(button, {
         csv: panel.csv,
-        svg: () => chartFile(drawnPoints, options, panel.notes),
+        svg: () => chartFile(points, options, panel.notes),
         name: panel.fileName,
-        picture: `${panel.fileName}-${range}${isDivided ? "-per-gb" : ""}`,
+        picture: `${panel.fileName}-${range}${divided === null ? "" : "-per-gb"}`,
         requests: request === undefined ? [] : [request],
       });
     });

@@ -5,9 +5,10 @@
  * A chart stretches to the width of its box without distorting text and strokes: marks and labels stand
  * at percentages, and only the curve, in an SVG of its own, is stretched. So it needs no script.
  */
-import { dateWords, dayOf } from "./axis.js";
-import { closeText, ends, highest, lowest } from "./layout.js";
-import { endSvg, legendOf, levelsSvg, linePath, percent, plotSvg } from "./plot.js";
+import { dateWords, dayAt } from "./axis.js";
+import { closeText, ends, highest, lowest, spansOf } from "./layout.js";
+import { drawnFrom, startOf } from "./levels.js";
+import { endSvg, legendOf, levelsSvg, percent, plotSvg, stepPath } from "./plot.js";
 import { escaped, foreign } from "./text.js";
 
 /** @typedef {import("./layout.js").Point} Point */
@@ -42,8 +43,10 @@ export function chartLabel({ points, title, unit, decimals }) {
  */
 export function unitLine({ points, unit, from, to, begins }) {
   const [first, last] = ends(points);
+  const begin = (from ?? first.at ?? first.date).slice(0, 10);
+  const end = (to ?? last.date).slice(0, 10);
   const axis = begins === null ? "" : ` The axis begins at ${begins}.`;
-  return `${unit}, ${dateWords(from ?? first.date)} to ${dateWords(to ?? last.date)}.${axis}`;
+  return `${unit}, ${dateWords(begin)} to ${dateWords(end)}.${axis}`;
 }
 
 /** A chart for a page, as wide as its box. @param {Layout} drawn */
@@ -76,35 +79,41 @@ export function chartHtml(drawn, tools = "") {
   );
 }
 
-const SPARK_DAYS = 90;
+const SPARK_RANGE = "90d";
 const SPARK_WIDTH = 180;
 const SPARK_HEIGHT = 40;
 const SPARK_MARGIN = 4;
 
 /**
- * The closes of 90 days as a line without axes, which spans its own range. It has no text: the figures
- * stand beside it. A last close that is older stands at the left edge.
+ * The levels of 90 days as a line without axes, which spans its own range. It has no text: the figures
+ * stand beside it.
  *
- * @param {readonly Point[]} all older ones but the last are left out
- * @param {string} to the last day
+ * @param {import("./levels.js").Line} line with a level
  */
-export function sparkline(all, to) {
-  const left = dayOf(to) - SPARK_DAYS + 1;
-  const right = dayOf(to);
-  const points = all.filter(({ date }, at) => at === all.length - 1 || dayOf(date) >= left);
+export function sparkline(line) {
+  const { points, from, to } = drawnFrom(line, startOf(SPARK_RANGE, line.to));
   const closes = points.map(({ close }) => close);
   const low = Math.min(...closes);
   const high = Math.max(...closes);
   const width = SPARK_WIDTH - 2 * SPARK_MARGIN;
   const height = SPARK_HEIGHT - 2 * SPARK_MARGIN;
-  const places = points.map(({ date, close, isBreak = false }, at) => ({
-    isStart: at === 0 || isBreak,
-    x: SPARK_MARGIN + Math.round(Math.max(0, (dayOf(date) - left) / (right - left)) * width),
-    y: SPARK_MARGIN + Math.round((low === high ? 0.5 : (high - close) / (high - low)) * height),
-  }));
+  /** @param {string} at */
+  const x = (at) =>
+    SPARK_MARGIN +
+    Math.round(Math.max(0, (dayAt(at) - dayAt(from)) / (dayAt(to) - dayAt(from))) * width);
+  const spans = spansOf(points);
+  const places = points.map(({ close, isBreak = false }, at) => {
+    const { begin, until } = /** @type {import("./layout.js").Span} */ (spans[at]);
+    return {
+      isStart: at === 0 || isBreak || spans[at - 1]?.until !== begin,
+      x: x(begin),
+      toX: x(until),
+      y: SPARK_MARGIN + Math.round((low === high ? 0.5 : (high - close) / (high - low)) * height),
+    };
+  });
   return (
     `<svg class="spark" viewBox="0 0 ${SPARK_WIDTH} ${SPARK_HEIGHT}" aria-hidden="true">` +
-    `<path d="${linePath(places)}"/></svg>`
+    `<path d="${stepPath(places)}"/></svg>`
   );
 }
 

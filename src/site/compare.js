@@ -7,17 +7,19 @@ import { ask, askJson, BROKEN_OFF, endProblem, ROOT, tellProblem } from "./api.j
 import { rangeButtons, toolsHtml } from "./chart-panel.js";
 import { FILE_PLOT } from "./chart-file.js";
 import * as comparison from "./comparison.js";
-import { changeOfLine } from "./contributions.js";
+import { dayText } from "./axis.js";
 import { addCursor } from "./cursor.js";
-import { closesById, rangesWithin, startOf } from "./history.js";
+import { closesById, levelsById, lineOfLevels } from "./history.js";
 import { scrolling, tableHtml } from "./html.js";
 import { withKey } from "./key.js";
-import { comparablePoints } from "./layout.js";
+import { changesOfCloses, changesOfRecord, endOf, rangesWithin, RANGE_WORDS } from "./levels.js";
+import { daysOnPage } from "./page-days.js";
+import { presetsOf } from "./presets.js";
 import { choicesWith, makePicker } from "./picker.js";
 import { keep } from "./save.js";
 import { changeHtml, counted, escaped, foreign } from "./text.js";
 
-/** @typedef {import("./layout.js").Point} Point */
+/** @typedef {import("./levels.js").Point} Point */
 /** @typedef {import("./comparison.js").Line} Line */
 /** @typedef {import("./comparison.js").Scale} Scale */
 
@@ -25,7 +27,8 @@ import { changeHtml, counted, escaped, foreign } from "./text.js";
  * What can be compared. The key is `ids a` or `indices a`: a contract and an index may have the same id. `more` stands
  * below the name in a list; `text` is what a word may be of.
  *
- * @typedef {Omit<Line, "points"> & { kind: "ids" | "indices", more: string, text: string }} Known
+ * @typedef {Omit<Line, "line" | "changes"> & { kind: "ids" | "indices", more: string, text: string,
+ *   delistedOn: string | null }} Known
  */
 
 const byId = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
@@ -35,7 +38,9 @@ const held = byId("held");
 const box = byId("comparison");
 const trouble = byId("trouble");
 
-const KINDS = /** @type {const} */ ({ ids: "history.csv", indices: "indices.csv" });
+const KINDS = /** @type {const} */ ({ ids: "levels.csv", indices: "indices.csv" });
+const carryDaysOf = daysOnPage("carry");
+const ALL_RANGES = ["30d", "90d", "6m", "ytd", "1y", "5y", "all"];
 /** @type {Record<Scale, string>} */
 const SCALES = { rebased: "Rebased to 100", usd: "USD", gb: "USD per GB" };
 
@@ -43,10 +48,14 @@ const SCALES = { rebased: "Rebased to 100", usd: "USD", gb: "USD per GB" };
 let catalog = new Map();
 /** Present ids by former ones. @type {Map<string, string>} */
 const presentIds = new Map();
-/** The closes that came so far: choosing a line again costs nothing. @type {Map<string, readonly Point[]>} */
+/** The levels that came so far: choosing a line again costs nothing. @type {Map<string, readonly import("./levels.js").Level[]>} */
 const histories = new Map();
-/** The last day of the axis. */
+/** The records of the board, by id. @type {Map<string, import("./board.js").BoardRow>} */
+let records = new Map();
+/** The board's session, with which the axis ends. */
 let to = "";
+/** Whether other answers are of a newer session. */
+let isOlder = false;
 /** @type {import("./key.js").Caller} */
 let caller;
 /** Of two answers the later question counts. */
@@ -88,7 +97,7 @@ function choose(lines) {
 }
 
 /**
- * The address of the closes of some lines, as the API has it.
+ * The address of the levels of some lines, as the API has it.
  *
  * @param {"ids" | "indices"} kind
  * @param {readonly Pick<Known, "kind" | "id">[]} lines
@@ -98,7 +107,7 @@ function pathOf(kind, lines) {
   return ids.length === 0 ? null : `${KINDS[kind]}?ids=${ids.join(",")}`;
 }
 
-/** Asks for closes that did not come yet: one call for contracts, one for indices. @param {readonly Known[]} lines */
+/** Asks for levels that did not come yet: one call for contracts, one for indices. @param {readonly Known[]} lines */
 async function load(lines) {
   const missing = lines.filter((line) => !histories.has(nameIn(line)));
   const problems = await Promise.all(
@@ -109,12 +118,11 @@ async function load(lines) {
       if (response === null) return problem;
       const csv = await response.text().catch(() => null);
       if (csv === null) return BROKEN_OFF;
-      const closes = closesById(csv);
+      const levels = { ids: levelsById, indices: closesById }[kind](csv);
       for (const line of missing.filter((each) => each.kind === kind)) {
-        histories.set(nameIn(line), closes.get(line.id) ?? []);
+        histories.set(nameIn(line), levels.get(line.id) ?? []);
       }
-      const session = response.headers.get("x-session-utc")?.slice(0, 10) ?? "";
-      if (session > to) to = session;
+      if ((response.headers.get("x-session-utc") ?? to) !== to) isOlder = true;
       return null;
     }),
   );
@@ -136,10 +144,19 @@ async function show() {
   byId("tool").hidden = false;
   // The last drawing stays.
   if (problem !== null) return tellProblem(trouble, problem, () => void show());
-  draw(
-    lines.map((line) => ({ ...line, points: histories.get(nameIn(line)) ?? [] })),
-    leftOut,
-  );
+  draw(lines.map(lineOf), leftOut);
+}
+
+/** With what is drawn of it. @param {Known} known @returns {Known & Line} */
+function lineOf(known) {
+  const levels = histories.get(nameIn(known)) ?? [];
+  if (known.kind === "indices") {
+    const line = { levels, carryDays: Infinity, to };
+    return { ...known, line, changes: changesOfCloses(levels) };
+  }
+  const end = endOf({ session_utc: to, delisted_on: known.delistedOn });
+  const line = lineOfLevels(levels, carryDaysOf(known.id), end);
+  return { ...known, line, changes: changesOfRecord(records.get(known.id) ?? {}) };
 }
 
 /** The lines that are not compared yet and contain each word. @param {string} wanted */
@@ -163,21 +180,23 @@ function draw(lines, unknown) {
     [fromAddress("scale")].find((name) => Object.hasOwn(SCALES, name)) ?? "rebased"
   );
   const isLog = fromAddress("axis") === "log";
-  const histories = lines.map(({ points }) => points).filter(({ length }) => length > 0);
-  const [longest = []] = histories.toSorted((a, b) =>
-    (a[0]?.date ?? "").localeCompare(b[0]?.date ?? ""),
+  const known = new Set(
+    lines.flatMap(({ line }) => rangesWithin({ ...line, to }, caller.offer.depthDays)),
   );
-  const ranges = longest.length === 0 ? ["all"] : rangesWithin(longest, to, caller.offer.depthDays);
+  const ranges = [...ALL_RANGES].filter((name) => known.has(name) || name === "all");
   const range = [fromAddress("range"), "1y"].find((name) => ranges.includes(name)) ?? "all";
-  const from = startOf(range, to, longest);
+  const from = comparison.beginOf(lines, range, to);
   const scaled = comparison.onScale(lines, scale, from);
   const others = scaled.leftOut.map(({ name, why }) => `${name} (${why})`);
   if (unknown.length > 0) others.push(namesOf(unknown));
-  byId("left-out").textContent = others.length === 0 ? "" : `Left out: ${others.join(", ")}.`;
-  byId("lines").innerHTML = lines.length === 0 ? "" : linesTable(lines, scaled.lines, scale);
+  byId("left-out").textContent =
+    (others.length === 0 ? "" : `Left out: ${others.join(", ")}.`) +
+    (isOlder ? " A newer session came meanwhile: load the page again to see it." : "");
+  byId("lines").innerHTML = lines.length === 0 ? "" : linesTable(lines, scaled.lines, scale, range);
+  byId("presets").hidden = lines.length > 0;
   box.innerHTML = "";
   if (lines.length === 0) return;
-  const drawing = drawingOf(scaled, scale, { from, isLog });
+  const drawing = drawingOf(scaled.lines, scale, { from, isLog });
   box.innerHTML =
     drawing.head + toolsHtml(choicesHtml(ranges, range, scale, isLog), true) + drawing.html;
   drawing.equip();
@@ -190,7 +209,7 @@ function draw(lines, unknown) {
       /** @type {HTMLElement} */ (box.querySelector(changed.again)).focus();
       return;
     }
-    const name = `chipboard-${to}-${caller.tier}-comparison`;
+    const name = `chipboard-${to.slice(0, 13)}Z-${caller.tier}-comparison`;
     keep(button, {
       csv: comparison.comparisonCsv(scaled.lines),
       svg: drawing.file,
@@ -207,16 +226,15 @@ function draw(lines, unknown) {
 /**
  * The chart of what fits the scale, for the page and as a file; nothing if no line does.
  *
- * @param {ReturnType<typeof comparison.onScale>} scaled
+ * @param {readonly import("./comparison.js").DrawnLine[]} lines
  * @param {Scale} scale
  * @param {{ from: string, isLog: boolean }} options
  */
-function drawingOf(scaled, scale, { from, isLog }) {
-  const { lines, base } = scaled;
+function drawingOf(lines, scale, { from, isLog }) {
   if (lines.length === 0) return { head: "", html: "", equip: () => {}, file: () => "" };
   const title = lines.map(({ name }) => name).join(", ");
-  const unit = comparison.scaleWords(scale, scaled);
-  const options = { from, to, isLog, base };
+  const unit = comparison.scaleWords(scale, lines, from);
+  const options = { from, to, isLog, isRebased: scale === "rebased" };
   const heightPx = matchMedia("(min-width: 720px)").matches ? 420 : 320;
   const drawn = comparison.layoutOf(lines, { ...options, widthPx: box.clientWidth, heightPx });
   const breaks = comparison
@@ -231,7 +249,11 @@ function drawingOf(scaled, scale, { from, isLog }) {
     },
     file: () => {
       const laid = comparison.layoutOf(lines, { ...options, ...FILE_PLOT });
-      const notes = [...comparison.breakWords(lines), byId("attribution").textContent ?? ""];
+      const notes = [
+        ...comparison.breakWords(lines),
+        `Session ${to.slice(0, 16).replace("T", " ")} UTC, chipboard. ${location.href}`,
+        byId("attribution").textContent ?? "",
+      ];
       return comparison.comparisonFile(laid, title, unit, notes);
     },
   };
@@ -270,13 +292,14 @@ function stateOf({ dataset }, isLog) {
  * @param {readonly (Known & Line)[]} lines
  * @param {readonly import("./comparison.js").DrawnLine[]} drawn
  * @param {Scale} scale
+ * @param {string} range
  */
-function linesTable(lines, drawn, scale) {
-  const rows = lines.map((line, place) => ({
-    line,
-    place,
-    points: comparablePoints(drawn.find((each) => each.place === place)?.points ?? []),
-  }));
+function linesTable(lines, drawn, scale, range) {
+  const rows = lines.map((line, place) => {
+    const own = drawn.find((each) => each.place === place);
+    return { line, place, points: own?.points ?? [], since: own?.since ?? null };
+  });
+  const change = `${RANGE_WORDS[range] ?? "Change"}, %`;
   /** @param {Point | undefined} point */
   const figure = (point) =>
     point === undefined
@@ -294,13 +317,21 @@ function linesTable(lines, drawn, scale) {
             linkOf({ kind, id, name }),
         },
         { label: "Unit", name: "unit", html: ({ line: { unit } }) => foreign(unitOf(unit, scale)) },
-        { label: "First", head: "First", name: "n", html: ({ points }) => figure(points[0]) },
+        {
+          label: "First",
+          head: "First",
+          name: "n",
+          html: ({ points, since }) =>
+            since === null
+              ? figure(points[0])
+              : `${figure(points[0])} <small>since ${dayText(since)}</small>`,
+        },
         { label: "Last", head: "Last", name: "n", html: ({ points }) => figure(points.at(-1)) },
         {
-          label: "Change, %",
-          head: "Change, %",
+          label: change,
+          head: change,
           name: "n",
-          html: ({ points }) => (points.length === 0 ? "" : changeHtml(changeOfLine(points))),
+          html: ({ line: { changes } }) => changeHtml(changes[range]),
         },
         {
           label: '<span class="unseen">Remove</span>',
@@ -352,8 +383,12 @@ if (byId("tool").hidden) await tellNames();
 async function begin(known) {
   caller = known;
   histories.clear();
-  const problem = await loadNames(known.offer.index);
-  if (problem !== null) return problem;
+  isOlder = false;
+  const [problem, board] = await Promise.all([loadNames(known.offer.index), askJson("prices")]);
+  if (problem !== null || board.problem !== null) return problem ?? board.problem;
+  const { session_utc, memory, semiconductor } = board.body;
+  to = session_utc;
+  records = new Map([...memory, ...semiconductor].map((row) => [row.id, row]));
   held.textContent = "";
   await show();
   return null;
@@ -377,6 +412,12 @@ function namesOf(ids) {
   const few = ids.slice(0, comparison.MOST_LINES).map((id) => id.slice(0, 60));
   const more = ids.length - few.length;
   return few.join(", ") + (more > 0 ? ` and ${counted(more, "more name")}` : "");
+}
+
+/** @param {ReturnType<typeof presetsOf>} presets */
+function presetsHtml(presets) {
+  const links = presets.map(({ name, hash }) => `<a href="#${escaped(hash)}">${escaped(name)}</a>`);
+  return links.length === 0 ? "" : `Try: ${links.join(" · ")}`;
 }
 
 /** The way to the page of a contract or an index. @param {Pick<Known, "kind" | "id" | "name">} line */
@@ -403,19 +444,34 @@ async function loadNames(hasIndices) {
       name: `${name} index`,
       unit: null,
       capacityGb: null,
+      delistedOn: null,
       more: "index",
       text: `${id} ${name} index`,
     }),
   );
   /** @type {Known[]} */
   const contracts = body.contracts.map(
-    (/** @type {any} */ { id, name, ticker, unit, capacity_gb, segment, formerly }) => {
+    (
+      /** @type {any} */ { id, name, ticker, unit, capacity_gb, segment, formerly, delisted_on },
+    ) => {
       for (const former of formerly) presentIds.set(former, id);
       const more = [ticker, segment, unit].join(" · ");
       const text = [id, name, more, ...formerly].join(" ");
-      return { kind: "ids", id, name, unit, capacityGb: capacity_gb, more, text };
+      return {
+        kind: "ids",
+        id,
+        name,
+        unit,
+        capacityGb: capacity_gb,
+        more,
+        text,
+        delistedOn: delisted_on,
+      };
     },
   );
   catalog = new Map([...indices, ...contracts].map((line) => [nameIn(line), line]));
+  byId("presets").innerHTML = presetsHtml(
+    presetsOf(body.contracts, hasIndices ? body.segments : []),
+  );
   return null;
 }

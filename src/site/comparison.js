@@ -1,93 +1,118 @@
 /**
- * Several lines in one chart: contracts and indices, rebased to 100 on the first day that all have, or in US
- * dollars. Pure: it runs in Node and in the browser.
+ * Several lines in one chart: contracts and indices, rebased to 100, or in US dollars. Pure: it runs in Node and in the
+ * browser.
  */
-import { dateTicks, dateWords, dayOf, dayText, levelTicks } from "./axis.js";
+import { dateTicks, dateWords, dayAt, dayText, levelTicks } from "./axis.js";
 import { svgFile } from "./chart-file.js";
-import { quotient, rounded } from "./decimal.js";
-import { closesFrom, NEAR_DAYS, perGigabyte } from "./history.js";
+import { decimalOf, placesOf, quotient, rounded } from "./decimal.js";
 import * as layout from "./layout.js";
+import { comparablePoints, drawnFrom, perGigabyte, sessionOf, startOf } from "./levels.js";
 import * as plot from "./plot.js";
 import { escaped, foreign, grouped } from "./text.js";
 
-/** @typedef {import("./layout.js").Point} Point */
+/** @typedef {import("./levels.js").Point} Point */
 
 /**
- * A contract or an index with its closes, ascending by date. An index has neither unit nor capacity.
+ * A contract or an index with its levels and changes. An index has neither unit nor capacity.
  *
- * @typedef {{ id: string, name: string, unit: string | null, capacityGb: number | null, points: readonly Point[] }} Line
+ * @typedef {{ id: string, name: string, unit: string | null, capacityGb: number | null,
+ *   line: import("./levels.js").Line, changes: import("./levels.js").Changes }} Line
  *
  * What its axis has: `rebased`, `usd`, or `gb` for US dollars per gigabyte.
  *
  * @typedef {"rebased" | "usd" | "gb"} Scale
  *
- * A line as it is drawn: its points have the figures of the scale, `place` is its colour.
+ * A line as it is drawn: its points have the figures of the scale, `place` is its colour. `since` is the date with which
+ * a rebased line begins later than the chart; null: it begins with the chart, or is not rebased.
  *
- * @typedef {Line & { place: number }} DrawnLine
+ * @typedef {Line & { place: number, points: readonly Point[], since: string | null }} DrawnLine
  */
 
 export const MOST_LINES = 4;
 /** Between the labels at the end of two lines. */
 const LABEL_PX = 16;
 
+/** The instant with which a range of several lines begins. @param {readonly Line[]} lines @param {string} range @param {string} to */
+export function beginOf(lines, range, to) {
+  if (range !== "all") return startOf(range, to);
+  const firsts = lines.flatMap(({ line: { levels } }) => levels.slice(0, 1).map(sessionOf));
+  return firsts.toSorted()[0] ?? to;
+}
+
 /**
- * The lines on a scale, from a day on, and why others are left out.
+ * The lines on a scale, from an instant on, and why others are left out.
  *
  * @param {readonly Line[]} lines
  * @param {Scale} scale
- * @param {string} from `YYYY-MM-DD`
- * @returns {{ lines: DrawnLine[], base: string | null, latest: string | null, leftOut: { name: string, why: string }[] }}
- *   rebased lines begin on the day `base`; `latest` names the line that has no close before it that compares, if
- *   another one has
+ * @param {string} from ISO 8601
+ * @returns {{ lines: DrawnLine[], leftOut: { name: string, why: string }[] }}
  */
 export function onScale(lines, scale, from) {
   /** @type {{ name: string, why: string }[]} */
   const leftOut = [];
-  const placed = lines.map((line, place) => ({ ...line, place }));
-  const fitting = placed.filter(({ name, unit, capacityGb, points }) => {
-    const why =
-      points.length === 0
-        ? "no close in your history"
-        : scale !== "rebased" && unit === null
-          ? "an index has no price"
-          : scale === "gb" && capacityGb === null
-            ? "no capacity in gigabytes"
-            : null;
-    if (why !== null) leftOut.push({ name, why });
-    return why === null;
+  const drawn = lines.flatMap((line, place) => {
+    const { capacityGb } = line;
+    const isPerGb = scale === "gb" && capacityGb !== null;
+    const { points } = drawnFrom(isPerGb ? perGigabyte(line.line, capacityGb) : line.line, from);
+    const isWithin = points.some(({ until = "" }) => until >= from);
+    const why = whyNot(line, scale) ?? (isWithin ? null : "no level in force in this range");
+    if (why !== null) {
+      leftOut.push({ name: line.name, why });
+      return [];
+    }
+    // Before a break a contract had another unit, or another capacity.
+    const own = scale === "usd" ? points : comparablePoints(points);
+    return [{ ...line, place, points: own, since: null }];
   });
-  if (scale !== "rebased") {
-    const drawn = fitting.map((line) => {
-      const points = closesFrom(line.points, from);
-      const { capacityGb } = line;
-      return {
-        ...line,
-        points: scale === "gb" && capacityGb !== null ? perGigabyte(points, capacityGb) : points,
-      };
-    });
-    return { lines: drawn, base: null, latest: null, leftOut };
-  }
-  // Closes before a break cannot be compared with later ones.
-  const comparable = fitting.map((line) => ({
-    ...line,
-    points: layout.comparablePoints(closesFrom(line.points, from)),
-  }));
-  const firsts = comparable.map(({ points }) => points[0]?.date ?? "");
-  const base = firsts.toSorted().at(-1) ?? null;
-  if (base === null) return { lines: [], base, latest: null, leftOut };
-  const isLater = firsts.some((date) => dayOf(base) - dayOf(date) > NEAR_DAYS);
-  const latest = isLater ? (comparable[firsts.indexOf(base)]?.name ?? null) : null;
-  const drawn = comparable.map((line) => {
-    const start = line.points.findLastIndex(({ date }) => date <= base);
-    const first = /** @type {Point} */ (line.points[start]);
-    const points = line.points.slice(start).map(({ date, close, text }, at) => {
-      const level = quotient(text ?? String(close), textOf(first), 100);
-      return { date: at === 0 ? base : date, close: Number(level), text: level };
-    });
-    return { ...line, points };
-  });
-  return { lines: drawn, base, latest, leftOut };
+  return { lines: scale === "rebased" ? rebased(drawn, from) : drawn, leftOut };
 }
+
+/** @param {Line} line @param {Scale} scale */
+function whyNot({ unit, capacityGb, line: { levels } }, scale) {
+  if (levels.length === 0) return "no close in your history";
+  if (scale !== "rebased" && unit === null) return "an index has no price";
+  return scale === "gb" && capacityGb === null ? "no capacity in gigabytes" : null;
+}
+
+/**
+ * Lines with a level in force at the start begin at 100; if none has one, the earliest does. A later line begins at the
+ * value that the first of the chosen lines that are already drawn has then.
+ *
+ * @param {readonly DrawnLine[]} lines
+ * @param {string} from ISO 8601
+ * @returns {DrawnLine[]} in the order given
+ */
+function rebased(lines, from) {
+  /** @param {DrawnLine} line */
+  const begin = ({ points: [first] }) => (first === undefined ? "" : layout.placeOf(first));
+  /** @type {Map<number, DrawnLine>} */
+  const done = new Map();
+  for (const line of lines.toSorted((a, b) => (begin(a) < begin(b) ? -1 : 1))) {
+    const at = begin(line);
+    const earlier = lines.find(({ place }) => {
+      const other = done.get(place);
+      return other !== undefined && begin(other) < at;
+    });
+    const then = done
+      .get(earlier?.place ?? -1)
+      ?.points.findLast((point) => layout.placeOf(point) <= at);
+    const [first] = line.points;
+    const points = line.points.map((point) => {
+      const text = rebasedText(
+        textOf(point),
+        textOf(/** @type {Point} */ (first)),
+        then ? textOf(then) : "100",
+      );
+      return { ...point, close: Number(text), text };
+    });
+    done.set(line.place, { ...line, points, since: at > from ? at.slice(0, 10) : null });
+  }
+  return lines.flatMap(({ place }) => done.get(place) ?? []);
+}
+
+/** @param {string} level @param {string} first @param {string} value of the first one */
+const rebasedText = (level, first, value) =>
+  quotient(decimalOf(placesOf(level, 6) * placesOf(value, 6), 12), first);
 
 /** @param {Point} point */
 const textOf = ({ text, close }) => text ?? String(close);
@@ -96,13 +121,13 @@ const textOf = ({ text, close }) => text ?? String(close);
  * Where everything of a comparison stands.
  *
  * @param {readonly DrawnLine[]} lines at least one, each with a point
- * @param {{ from: string, to: string, isLog: boolean, base: string | null, widthPx: number, heightPx: number }} options
+ * @param {{ from: string, to: string, isLog: boolean, isRebased: boolean, widthPx: number, heightPx: number }} options
  */
-export function layoutOf(lines, { from, to, isLog, base, widthPx, heightPx }) {
+export function layoutOf(lines, { from, to, isLog, isRebased, widthPx, heightPx }) {
   const all = lines.flatMap(({ points }) => points);
-  const dates = [...new Set(all.map(({ date }) => date))].toSorted();
-  const left = dayOf(base ?? [from, dates[0] ?? from].toSorted()[0] ?? from);
-  const right = Math.max(dayOf(to), dayOf(dates.at(-1) ?? to));
+  const instants = [...new Set([...all.map(layout.placeOf), to])].toSorted();
+  const left = dayAt([from, instants[0] ?? from].toSorted()[0] ?? from);
+  const right = dayAt([to, instants.at(-1) ?? to].toSorted()[1] ?? to);
   const least = Math.min(...all.map(({ close }) => close));
   const most = Math.max(...all.map(({ close }) => close));
   const isLogarithmic = isLog && least > 0;
@@ -117,36 +142,50 @@ export function layoutOf(lines, { from, to, isLog, base, widthPx, heightPx }) {
     isLogarithmic ? Math.log(level / low) / Math.log(high / low) : (level - low) / (high - low);
   /** @param {number} level */
   const y = (level) => bottomPx - share(level) * (bottomPx - topPx);
-  /** @param {string} date */
-  const x = (date) => (left === right ? 50 : ((dayOf(date) - left) / (right - left)) * 100);
+  /** @param {number} day */
+  const x = (day) => (left === right ? 50 : ((day - left) / (right - left)) * 100);
   const labels = levels.map(({ text, level }) => ({ text: grouped(text, 0), y: y(level) }));
+  const placed = lines.map(({ points, ...line }) => {
+    const spans = layout.spansOf(points);
+    const places = points.map((point, at) => {
+      const { begin, until } = /** @type {layout.Span} */ (spans[at]);
+      return {
+        ...point,
+        at: begin,
+        until,
+        toX: x(dayAt(until)),
+        x: x(dayAt(begin)),
+        y: y(point.close),
+        isStart: at === 0 || point.isBreak === true || spans[at - 1]?.until !== begin,
+      };
+    });
+    return { ...line, places };
+  });
+  const letters = Math.floor((widthPx * NAME_SHARE) / NAME_PX);
   const ends = spread(
-    lines.map(({ place, points }) => {
-      const last = /** @type {Point} */ (points.at(-1));
-      return { place, text: figureText(last), y: y(last.close), x: x(last.date) };
+    placed.map(({ place, places, name, since }) => {
+      const last = /** @type {(typeof places)[number]} */ (places.at(-1));
+      const words =
+        widthPx < NAMED_PX
+          ? ""
+          : cut(since === null ? name : `since ${dayText(since)}, ${name}`, letters);
+      return { place, text: figureText(last), words, y: last.y, x: last.toX };
     }),
     topPx,
     bottomPx,
   );
   const gutterPx = layout.widest(labels, layout.DIGIT_PX) + layout.GAP_PX;
-  const endPx = layout.widest(ends, layout.DIGIT_PX + 1.5) + layout.GAP_PX;
+  const wordsPx = layout.widest(
+    ends.map(({ words }) => ({ text: words })),
+    NAME_PX,
+  );
+  const endPx = layout.widest(ends, layout.DIGIT_PX + 1.5) + layout.GAP_PX + wordsPx;
   return {
-    lines: lines.map(({ points, ...line }) => ({
-      ...line,
-      places: points.map((point, at) => ({
-        ...point,
-        x: x(point.date),
-        y: y(point.close),
-        isStart: at === 0 || point.isBreak === true,
-      })),
-    })),
-    points: dates.map((date) => ({ date, x: x(date) })),
+    lines: placed,
+    points: instants.map((at) => ({ at, x: x(dayAt(at)) })),
     levels: labels,
-    dates: dateTicks(left, right).map(({ day, ...tick }) => ({
-      ...tick,
-      x: left === right ? 50 : ((day - left) / (right - left)) * 100,
-    })),
-    baseY: base === null ? null : y(100),
+    dates: dateTicks(left, right).map(({ day, ...tick }) => ({ ...tick, x: x(day) })),
+    baseY: isRebased && low <= 100 && high >= 100 ? y(100) : null,
     breaks: [],
     ends,
     gutterPx,
@@ -156,6 +195,23 @@ export function layoutOf(lines, { from, to, isLog, base, widthPx, heightPx }) {
     heightPx,
     columns: Math.max(1, Math.round(widthPx - gutterPx - endPx)),
   };
+}
+
+/** Charts from this width on name their lines, in at most a share of it. */
+const NAMED_PX = 600;
+const NAME_SHARE = 0.24;
+/** Of a letter of a name. */
+const NAME_PX = 6.8;
+
+/** A text of at most so many letters. @param {string} text @param {number} most */
+function cut(text, most) {
+  const letters = [...text];
+  return letters.length <= most
+    ? text
+    : `${letters
+        .slice(0, most - 1)
+        .join("")
+        .trimEnd()}…`;
 }
 
 /** @typedef {ReturnType<typeof layoutOf>} ComparisonLayout */
@@ -214,8 +270,7 @@ function spread(labels, topPx, bottomPx) {
 /** The parts of the drawing, for a page and for a file. @param {ComparisonLayout} drawn */
 function partsOf(drawn) {
   const paths = drawn.lines.map(({ place, places }) => {
-    const kept = layout.thinned(places, drawn.columns);
-    const path = plot.linePath(kept.map((at) => ({ ...at, x: (at.x * plot.CURVE_WIDTH) / 100 })));
+    const path = plot.stepPath(layout.thinned(places, drawn.columns).map(plot.stretchedPlace));
     return `<path class="line line-${place}" vector-effect="non-scaling-stroke" d="${path}"/>`;
   });
   const breaks = drawn.lines.flatMap(({ places }) =>
@@ -233,8 +288,9 @@ function partsOf(drawn) {
       dots.join(""),
     endSvg: drawn.ends
       .map(
-        ({ place, text, labelY }) =>
-          `<text class="end end-${place}" x="${layout.GAP_PX}" y="${plot.short(labelY)}" dy="4">${text}</text>`,
+        ({ place, text, words, labelY }) =>
+          `<text class="end end-${place}" x="${layout.GAP_PX}" y="${plot.short(labelY)}" dy="4">${text}` +
+          `${words === "" ? "" : ` <tspan class="name">${escaped(words)}</tspan>`}</text>`,
       )
       .join(""),
   };
@@ -294,16 +350,17 @@ export const comparisonFile = (drawn, title, unit, notes) =>
   });
 
 /**
- * Reads all lines at a day: of each the close of that day, or the last one before.
+ * Reads all lines at an instant: of each the level in force.
  *
  * @param {ComparisonLayout} drawn
  * @returns {(at: number) => import("./layout.js").Reading}
  */
 export const linesReader = (drawn) => (at) => {
-  const date = drawn.points[at]?.date ?? "";
+  const instant = drawn.points[at]?.at ?? "";
+  const date = instant.slice(0, 10);
   const read = drawn.lines.flatMap(({ name, place, places }) => {
-    const point = places.findLast((each) => each.date <= date);
-    return point === undefined ? [] : [{ name, place, point }];
+    const point = places.findLast((each) => each.at <= instant);
+    return point === undefined || point.until < instant ? [] : [{ name, place, point }];
   });
   const words = read.map(({ name, point }) => `${name} ${figureText(point)}`);
   const rows = read.map(({ name, place, point }) => {
@@ -326,17 +383,25 @@ export const breakWords = (lines) =>
   );
 
 /**
- * The drawn lines as CSV: a column for each line, a row for each day on which one has a close.
+ * The drawn lines as CSV: a column for each line, a row for each instant at which a level begins, with the levels in
+ * force then.
  *
  * @param {readonly DrawnLine[]} lines
  */
 export function comparisonCsv(lines) {
-  const byDate = lines.map(
-    ({ points }) => new Map(points.map((point) => [point.date, textOf(point)])),
-  );
-  const dates = [...new Set(byDate.flatMap((closes) => [...closes.keys()]))].toSorted();
-  const rows = dates.map((date) => [date, ...byDate.map((closes) => closes.get(date) ?? "")]);
-  return [["date", ...lines.map(({ id }) => id)], ...rows]
+  const spanned = lines.map(({ points }) => {
+    const spans = layout.spansOf(points);
+    return points.map((point, at) => ({
+      text: textOf(point),
+      .../** @type {layout.Span} */ (spans[at]),
+    }));
+  });
+  const instants = [...new Set(spanned.flatMap((spans) => spans.map(({ begin }) => begin)))];
+  const rows = instants.toSorted().map((at) => {
+    const levels = spanned.map((spans) => spans.findLast(({ begin }) => begin <= at));
+    return [at, ...levels.map((level) => (level && level.until >= at ? level.text : ""))];
+  });
+  return [["instant_utc", ...lines.map(({ id }) => id)], ...rows]
     .map((cells) => `${cells.join(",")}\r\n`)
     .join("");
 }
@@ -345,14 +410,21 @@ export function comparisonCsv(lines) {
  * What the axis has, in words.
  *
  * @param {Scale} scale
- * @param {Pick<ReturnType<typeof onScale>, "lines" | "base" | "latest">} scaled
+ * @param {readonly DrawnLine[]} lines
+ * @param {string} from ISO 8601
  */
-export function scaleWords(scale, { lines, base, latest }) {
-  if (scale === "rebased") {
-    const why = latest === null ? "" : ` ${latest} has no earlier close that compares.`;
-    return base === null ? "" : `Each line is 100 on ${dateWords(base)}.${why}`;
-  }
+export function scaleWords(scale, lines, from) {
   if (scale === "gb") return "USD per GB";
-  const units = [...new Set(lines.map(({ unit }) => unit))];
-  return units.length === 1 ? String(units[0]) : "USD per unit of each contract";
+  if (scale === "usd") {
+    const units = [...new Set(lines.map(({ unit }) => unit))];
+    return units.length === 1 ? String(units[0]) : "USD per unit of each contract";
+  }
+  const begin = lines.some(({ since }) => since === null)
+    ? from.slice(0, 10)
+    : (lines.flatMap(({ since }) => since ?? []).toSorted()[0] ?? "");
+  const later = lines.filter(({ since }) => since !== null && since !== begin);
+  const more = later.map(
+    ({ name, since }) => ` ${name} begins on ${dateWords(since ?? "")}, at the line that is there.`,
+  );
+  return `Lines begin at 100 on ${dateWords(begin)}.${more.join("")}`;
 }

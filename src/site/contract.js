@@ -1,12 +1,11 @@
 /** The page of a contract in the browser: the caller's own tier, with the chart of the closes. */
 import { ask, BROKEN_OFF, endProblem, tellProblem } from "./api.js";
-import { asOf, explainMoment, offerDays, tellAsOf } from "./as-of.js";
+import { explainMoment, momentProblem, momentQuery, offerDays, tellAsOf } from "./as-of.js";
 import { showChart } from "./chart-panel.js";
-import { findingOf } from "./contributions.js";
 import { equipCode } from "./copy.js";
-import { closeDateOf, closesOf } from "./history.js";
+import { lineOfContract } from "./history.js";
 import { withKey } from "./key.js";
-import { comparablePoints } from "./layout.js";
+import { changesOfContract } from "./levels.js";
 import { closesTable, detailsHtml, levelHtml, othersHtml } from "./record.js";
 import { foreign } from "./text.js";
 
@@ -32,8 +31,10 @@ if (location.hash === "#proof") {
 async function show(caller) {
   rounds += 1;
   const round = rounds;
-  const query = asOf() === "" ? "" : `as_of=${asOf()}`;
+  const query = momentQuery();
   offerDays(caller, () => void show(caller));
+  const fault = momentProblem();
+  if (fault !== null) return showNothing(fault, caller);
   const [record, history, board] = await Promise.all([
     receive(`prices/${id}?${query}`, (response) => response.json()),
     receive(`history.csv?ids=${id}&${query}`, (response) => response.text()),
@@ -42,13 +43,12 @@ async function show(caller) {
   if (round !== rounds) return;
   const problem = record.problem ?? history.problem;
   endProblem(trouble);
-  if (problem !== null) {
-    tellProblem(trouble, await explainMoment(problem), () => void show(caller));
-  }
+  if (problem !== null && query !== "") return showNothing(await explainMoment(problem), caller);
+  if (problem !== null) tellProblem(trouble, problem, () => void show(caller));
   if (record.content !== null) {
     // A board of another session would tell another delay.
     const isSame = board.content?.session_utc === record.content.session_utc;
-    const next = isSame && asOf() === "" ? board.content.next_session_utc : null;
+    const next = isSame && query === "" ? board.content.next_session_utc : null;
     showRecord(record.content, caller, next);
     tellPublication(record.publication);
   }
@@ -64,6 +64,20 @@ async function show(caller) {
   if (record.content !== null && history.content !== null) {
     showHistory(record.content, history.content, history.publication, caller);
   }
+}
+
+/**
+ * Says why the address cannot be shown. No figure of another time stands below it.
+ *
+ * @param {import("./api.js").Problem} problem
+ * @param {import("./key.js").Caller} caller
+ */
+function showNothing(problem, caller) {
+  for (const part of ["level", "details", "newest", "others", "chart"])
+    byId(part).replaceChildren();
+  for (const part of document.querySelectorAll(".awaits")) part.classList.remove("awaits");
+  byId("as-known").textContent = "";
+  tellProblem(trouble, problem, () => void show(caller));
 }
 
 /**
@@ -89,7 +103,7 @@ function tellPublication(publication) {
   tellAsOf(publication);
   const exact = publication === null ? url : `${url}?publication=${publication}`;
   for (const place of document.querySelectorAll("[data-url]")) {
-    place.textContent = asOf() === "" ? url : exact;
+    place.textContent = momentQuery() === "" ? url : exact;
   }
   for (const place of document.querySelectorAll("[data-proof]")) place.textContent = exact;
   for (const place of document.querySelectorAll("[data-option]")) {
@@ -117,26 +131,25 @@ function showRecord(body, { offer }, next) {
  * @param {import("./key.js").Caller} caller
  */
 function showHistory(body, csv, publication, { tier, offer }) {
-  const points = closesOf(csv, body.corrections);
-  const last = points.at(-1);
-  if (last === undefined) {
+  const line = lineOfContract(body, csv);
+  if (line.levels.length === 0) {
     byId("chart").textContent = "Your tier's history has no close of it.";
     byId("newest").replaceChildren();
     return;
   }
-  byId("newest").innerHTML = closesTable(points);
+  byId("newest").innerHTML = closesTable(line.levels);
   showChart(byId("chart"), {
-    points,
-    titleOf: (drawn) => findingOf(body.name, comparablePoints(drawn)),
+    line,
+    name: body.name,
+    changes: changesOfContract(body),
     unit: body.unit,
-    to: body.basis === "discontinued" ? last.date : closeDateOf(body.session_utc),
     depthDays: offer.depthDays,
-    nearDays: body.max_carry_days,
     decimals: Infinity,
     heightPx: matchMedia("(min-width: 720px)").matches ? 380 : 300,
     fileName: `chipboard-${body.session_utc.slice(0, 13)}Z-${tier}-${body.id}`,
     csv,
     capacityGb: body.capacity_gb,
+    breaks: body.breaks,
     request: historyUrl(publication),
     notes: [
       `${body.ticker}, ${body.id}. Session ${body.session_utc.slice(0, 16).replace("T", " ")} UTC, chipboard.`,

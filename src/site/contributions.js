@@ -2,12 +2,12 @@
  * The figures of an index or a basket, the same in Node and in the browser. Figures come as decimals, digit
  * by digit as the API gives them; people see other figures than prices in two places.
  */
-import { dayOf } from "./axis.js";
 import { basisHtml } from "./board.js";
 import { bars } from "./chart.js";
 import { tableHtml } from "./html.js";
-import { changeBetween, changeOf, decimalOf, placesOf, rounded } from "./decimal.js";
-import { changeHtml, counted, escaped, figureHtml, foreign, signedText } from "./text.js";
+import { changeOf, decimalOf, placesOf, rounded } from "./decimal.js";
+import { changesOfRecord, changesOfSeries, RANGE_WORDS } from "./levels.js";
+import { changeHtml, counted, escaped, figureHtml, foreign } from "./text.js";
 
 /**
  * The same with the text of a decimal for each number.
@@ -20,55 +20,22 @@ import { changeHtml, counted, escaped, figureHtml, foreign, signedText } from ".
  * The bodies of `/index` and of `/indices/{id}`.
  *
  * @typedef {Decimals<import("zod").infer<typeof import("../render/payload-schemas.ts").index>>} Priced
- * @typedef {Decimals<import("zod").infer<typeof import("../render/payload-schemas.ts").indexWithSeries>>} OneIndex
- * @typedef {Omit<Priced, "name"> & Partial<Pick<OneIndex, "series">>} IndexBody
+ * @typedef {Decimals<import("zod").infer<typeof import("../render/payload-schemas.ts").indexWithSeries>>} Declared
+ *
+ * An index; publications of older versions have no changes.
+ *
+ * @typedef {Declared["series"]} Series
+ * @typedef {Omit<Declared, "series"> & { series: Omit<Series, "changes"> & Partial<Pick<Series, "changes">> }} OneIndex
  * @typedef {Priced["contributions"][number]} Contribution
  */
 
 /**
- * What a line did from its first point to its last, in words: `Composite: +8.82 % since 2025-11-21`.
+ * The closes of a series, as the API gives it.
  *
- * @param {string} name
- * @param {readonly import("./chart.js").Point[]} points
+ * @param {Pick<OneIndex["series"], "history">} series
+ * @returns {import("./levels.js").Level[]}
  */
-export function findingOf(name, points) {
-  const change = changeOfLine(points);
-  return change === null ? name : `${name}: ${signedText(change)} % since ${points[0]?.date}`;
-}
-
-/**
- * The change from the first point of a line to the last, percent with two decimals. Null: it has no two.
- *
- * @param {readonly import("./chart.js").Point[]} points
- */
-export function changeOfLine(points) {
-  const [first, last] = [points[0], points.at(-1)];
-  if (first === undefined || last === undefined || points.length < 2 || first.close === 0)
-    return null;
-  const textOf = (/** @type {import("./chart.js").Point} */ { text, close }) => text ?? `${close}`;
-  return changeBetween(textOf(first), textOf(last));
-}
-
-/**
- * The change of a line over its last days, percent with two decimals. Null: it does not go so far back.
- *
- * @param {readonly import("./chart.js").Point[]} points
- * @param {number} days
- */
-export function changeOver(points, days) {
-  const to = points.at(-1)?.date;
-  if (to === undefined) return null;
-  const at = points.findLastIndex(({ date }) => dayOf(date) <= dayOf(to) - days);
-  return at < 0 ? null : changeOfLine(points.slice(at));
-}
-
-/**
- * The points of a series, as the API gives it.
- *
- * @param {NonNullable<IndexBody["series"]>} series
- * @returns {import("./chart.js").Point[]}
- */
-export const pointsOfSeries = ({ history }) =>
+export const closesOfSeries = ({ history }) =>
   history.map(({ date, close }) => ({ date, close: Number(close), text: close }));
 
 /**
@@ -79,33 +46,91 @@ export const pointsOfSeries = ({ history }) =>
 export const againstHtml = (level) => changeHtml(rounded(changeOf(level)));
 
 /**
- * Series, changes, and what the basket costs if it does. Beside the chart of a series, changes are of its closes. `data-field` names the field of the body,
- * `data-value` has its figure.
+ * The series of an index with its changes, and the level with the rolling base in a line of its own. `data-field` names
+ * the field of the body, `data-value` has its figure.
  *
- * @param {IndexBody} body
+ * @param {OneIndex} body
  */
-export function indexFigures(body) {
-  const { base, series, level, constituents, carried } = body;
-  const last = series?.history.at(-1);
+export function indexFigures({ series, base, level, constituents, carried }) {
+  const closes = closesOfSeries(series);
+  const last = series.history.at(-1);
+  const changes = changesOfSeries(series, closes);
+  const figures = [
+    figure(
+      "series_close",
+      `Series, ${last?.date ?? ""}`,
+      last?.close ?? null,
+      placesHtml,
+      "points",
+    ),
+    ...Object.entries(RANGE_WORDS).map(([range, words]) => {
+      const change = changes[range];
+      return figure(
+        `series_${range}_pct`,
+        words,
+        change == null ? null : String(change),
+        changeHtml,
+        "%",
+      );
+    }),
+  ];
+  return (
+    `<dl class="figures">${last ? figures.join("") : ""}</dl>` +
+    `<p class="note" id="rolling">Rolling base: prices now against those of ${escaped(base.date)}, equally weighted, ` +
+    `<span data-field="rolling_level">${figureHtml(level)}</span> ` +
+    `(${escaped(base.date)} = 100), of <span data-field="constituents">${countHtml(constituents)}</span> contracts, ` +
+    `<span data-field="carried">${countHtml(carried)}</span> of them carried.</p>`
+  );
+}
+
+/**
+ * The changes of a basket. A basket of one contract has those of the contract; where its record has none, neither has
+ * the basket.
+ *
+ * @param {Priced} body
+ * @param {import("./board.js").BoardRow | undefined} only the record, if the basket has one contract alone
+ * @returns {import("./levels.js").Changes}
+ */
+export const changesOfBasket = ({ chg_24h_pct, chg_30d_pct, level }, only) =>
+  only === undefined
+    ? {
+        "24h": chg_24h_pct,
+        "7d": null,
+        "30d": chg_30d_pct,
+        "90d": null,
+        "1y": rounded(changeOf(level)),
+      }
+    : changesOfRecord(only);
+
+/**
+ * What a basket costs, and how that changed.
+ *
+ * @param {Priced} body
+ * @param {import("./levels.js").Changes} changes
+ */
+export function basketFigures(body, changes) {
+  const { base, level, constituents, carried } = body;
   const isPriced = body.cost_usd !== undefined;
-  const points = series && pointsOfSeries(series);
-  /** @param {"chg_24h_pct" | "chg_30d_pct"} field @param {string} label @param {number} days */
-  const change = (field, label, days) =>
-    points
-      ? figure(`series_${days}d_pct`, label, changeOver(points, days), changeHtml, "%")
-      : figure(field, label, body[field], changeHtml, "%");
+  /** @param {string} field @param {string} range @param {string} label */
+  const change = (field, range, label) =>
+    figure(field, label, changes[range] == null ? null : String(changes[range]), changeHtml, "%");
   /** @param {"cost_usd" | "cost_24h_usd" | "cost_30d_usd" | "cost_base_usd"} field @param {string} label */
   const cost = (field, label) =>
     isPriced ? figure(field, label, body[field], figureHtml, "USD") : "";
   const figures = [
-    last ? figure("series_close", `Series, ${last.date}`, last.close, placesHtml, "points") : "",
     cost("cost_usd", "Cost"),
     cost("cost_24h_usd", "24 h before"),
-    change("chg_24h_pct", "24 h", 1),
+    change("chg_24h_pct", "24h", "24 h"),
     cost("cost_30d_usd", "30 days before"),
-    change("chg_30d_pct", "30 days", 30),
+    change("chg_30d_pct", "30d", "30 days"),
     cost("cost_base_usd", `A year before, ${base.session_utc.slice(0, 16).replace("T", " ")} UTC`),
-    series ? "" : figure("level", "Against a year ago", level, againstHtml, "%"),
+    figure(
+      "level",
+      "Against a year ago",
+      changes["1y"] === null ? null : level,
+      () => changeHtml(changes["1y"]),
+      "%",
+    ),
     figure("constituents", "Constituents", constituents, countHtml),
     figure("carried", "Carried", carried, countHtml),
   ];
@@ -113,16 +138,96 @@ export function indexFigures(body) {
 }
 
 /**
- * The changes to which contributions add up: against the prices of a year and of a day ago.
+ * What contributions add up to; corrections of earlier levels stand apart. Publications of older versions have
+ * contributions to the rolling base alone.
  *
- * @param {IndexBody} body
+ * @param {OneIndex["series"]} series
  */
-export const totalsHtml = ({ level, chg_24h_pct }) =>
-  "Contributions compare prices with the prices of a year and of 24 hours ago. They add up to " +
-  `<span data-field="level">${againstHtml(level)}</span>\u{a0}% and ` +
-  `<span data-field="chg_24h_pct">${changeHtml(chg_24h_pct)}</span>\u{a0}%.`;
+export function totalsHtml({ changes }) {
+  if (changes === undefined) return "Contributions compare prices with those of the rolling base.";
+  const said = CONTRIBUTED.flatMap((range) => {
+    const points = changes.find((change) => change.range === range)?.correction_points;
+    return points == null ? [] : `${changeHtml(points, 4)} points in ${RANGE_WORDS[range]}`;
+  });
+  const words = "The points by which each contract moved the series, from close to close.";
+  return said.length === 0 ? words : `${words} Corrections of earlier levels: ${said.join(", ")}.`;
+}
 
-/** The year's change of the parts that have one, where others have none. @param {IndexBody} body */
+/** The ranges whose contributions the page shows. */
+const CONTRIBUTED = /** @type {const} */ (["1y", "24h"]);
+
+/**
+ * What each contract contributed to the changes of a series, and its level.
+ *
+ * @typedef {{ id: string, year: string | null, day: string | null, level: Contribution | undefined }} SeriesPart
+ *
+ * @param {OneIndex} body
+ * @returns {SeriesPart[]} in the order of the API
+ */
+export function partsOfSeries({ series: { changes = [] }, contributions }) {
+  const [year, day] = CONTRIBUTED.map((range) => {
+    const change = changes.find((each) => each.range === range);
+    return new Map((change?.contributions ?? []).map(({ id, points }) => [id, points]));
+  });
+  const levels = new Map(contributions.map((item) => [item.id, item]));
+  return [...new Set([...(year?.keys() ?? []), ...(day?.keys() ?? [])])].map((id) => ({
+    id,
+    year: year?.get(id) ?? null,
+    day: day?.get(id) ?? null,
+    level: levels.get(id),
+  }));
+}
+
+/**
+ * One row for each part of a series, with bars around zero.
+ *
+ * @param {readonly SeriesPart[]} parts
+ * @param {(id: string) => string} nameOf a contract's name as HTML
+ */
+export function seriesPartsTable(parts, nameOf) {
+  /** @param {string} label @param {"year" | "day"} field @returns {import("./html.js").TableColumn<SeriesPart>} */
+  const points = (label, field) => {
+    const drawn = bars(parts.map((part) => Number(part[field] ?? 0)));
+    return {
+      ...figureColumn(
+        label,
+        field,
+        (change) => changeHtml(change, 4),
+        (_, at) => drawn[at] ?? "",
+      ),
+      head: label,
+      name: field,
+    };
+  };
+  return tableHtml(
+    ' class="contributions stacked"',
+    [
+      {
+        label: "Contract",
+        field: "name",
+        html: ({ id, level }) =>
+          nameOf(id) +
+          (level ? ` <small>${foreign(level.ticker)} · ${foreign(level.segment)}</small>` : ""),
+      },
+      points("1 year, points", "year"),
+      points("24 h, points", "day"),
+      {
+        label: "Level, USD",
+        head: "Level, USD",
+        field: "spot_usd",
+        value: ({ level }) => level?.spot_usd,
+        html: ({ level }) =>
+          level
+            ? `<span data-field="spot_usd">${figureHtml(level.spot_usd)}</span>${dateHtml(level.as_of)}`
+            : "",
+      },
+    ],
+    parts,
+    ({ id }) => ` data-id="${escaped(id)}"`,
+  );
+}
+
+/** The year's change of the parts that have one, where others have none. @param {Priced} body */
 function likeHtml({ like_for_like: like, contributions }) {
   const all = contributions.length;
   if (!like || Number(like.parts) === all) return "";

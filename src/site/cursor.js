@@ -1,7 +1,7 @@
 /** A cursor on a chart. */
 import { dateWords } from "./axis.js";
 import { closeText } from "./layout.js";
-import { changeHtml, foreign } from "./text.js";
+import { foreign } from "./text.js";
 
 /** @typedef {import("./layout.js").Layout} Layout */
 /** @typedef {import("./layout.js").Place} Place */
@@ -90,22 +90,19 @@ export const closeReader = (drawn) => (at) => {
   const point = /** @type {Place} */ (drawn.points[at]);
   return {
     words: `${dateWords(point.date)}: ${closeText(point, drawn.decimals)} ${drawn.unit}`,
-    html: tipHtml(point, drawn.points[at - 1], drawn),
+    html: tipHtml(point, drawn),
     dots: [{ y: point.y, name: "" }],
   };
 };
 
 /**
- * The text beside the cursor: date, close, change against the close before, and a break or a correction.
+ * The text beside the cursor: date, level, and a break or a correction.
  *
  * @param {Place} point
- * @param {Place | undefined} before
  * @param {Layout} drawn
  */
-function tipHtml(point, before, { unit, decimals }) {
-  const change = Number(((point.close / (before?.close ?? point.close) - 1) * 100).toFixed(2));
+function tipHtml(point, { unit, decimals }) {
   const reason = point.breakReason ? `: ${foreign(point.breakReason)}` : "";
-  const isCompared = before !== undefined && !point.isBreak;
   const marks = [
     point.isBreak && `First close after a break${reason}`,
     point.isCorrected && "Corrected",
@@ -113,7 +110,6 @@ function tipHtml(point, before, { unit, decimals }) {
   return (
     `<time datetime="${point.date}">${dateWords(point.date)}</time>` +
     `<span><b>${closeText(point, decimals)}</b> ${foreign(unit)}</span>` +
-    (isCompared ? `<span>${changeHtml(change)} % since ${dateWords(before.date)}</span>` : "") +
     marks.map((text) => `<span>${text}</span>`).join("")
   );
 }

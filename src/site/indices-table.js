@@ -1,6 +1,7 @@
 /** All indices as a table, the same in Node and in the browser. Figures come as decimals. */
-import { changeOver, countHtml, dateHtml, figureColumn, placesHtml } from "./contributions.js";
+import { dateHtml, figureColumn, placesHtml } from "./contributions.js";
 import { tableHtml } from "./html.js";
+import { changeOfCloses } from "./levels.js";
 import { lineOf } from "./overview.js";
 import { changeHtml, escaped, foreign } from "./text.js";
 
@@ -22,9 +23,9 @@ export const indexName = ({ id, name }) => (id === "composite" ? "Composite" : n
  *
  * @param {readonly ListedIndex[]} indices
  * @param {boolean} isLinked whether a name leads to the index on the page, `#id`
- * @param {ReadonlyMap<string, import("./overview.js").Line> | null} [lines] by id; with them changes are of the series
+ * @param {ReadonlyMap<string, import("./overview.js").Line>} lines the closes by id: changes are of the series
  */
-export function indicesTable(indices, isLinked, lines = null) {
+export function indicesTable(indices, isLinked, lines) {
   const newest =
     indices
       .map(({ series_date }) => series_date ?? "")
@@ -37,18 +38,14 @@ export function indicesTable(indices, isLinked, lines = null) {
   };
   /**
    * @param {string} label
-   * @param {"chg_24h_pct" | "chg_30d_pct"} field
-   * @param {number} days
+   * @param {string} range
    * @returns {import("./html.js").TableColumn<ListedIndex>}
    */
-  const change = (label, field, days) =>
-    lines === null
-      ? figureColumn(label, field, changeHtml)
-      : {
-          label,
-          name: "n",
-          html: (index) => changeHtml(changeOver(lineOf(index, lines), days)),
-        };
+  const change = (label, range) => ({
+    label,
+    name: "n",
+    html: (index) => changeHtml(changeOfCloses(lineOf(index, lines), range)),
+  });
   /** @type {readonly import("./html.js").TableColumn<ListedIndex>[]} */
   const columns = [
     { label: "Index", html: nameHtml },
@@ -58,9 +55,8 @@ export function indicesTable(indices, isLinked, lines = null) {
       placesHtml,
       ({ series_date: date }) => (date === newest ? "" : dateHtml(date)),
     ),
-    change("24 h %", "chg_24h_pct", 1),
-    change("30 d %", "chg_30d_pct", 30),
-    figureColumn("Constituents", "constituents", countHtml),
+    change("24 h %", "24h"),
+    change("30 d %", "30d"),
   ];
   return tableHtml(' class="indices"', columns, indices, ({ id }) => ` data-id="${escaped(id)}"`);
 }

@@ -1,18 +1,20 @@
 /** The page of the indices in the browser: all of them, and one with its series and contributions. */
 import { askDecimals, askJson, endProblem, tellProblem } from "./api.js";
-import { asOf, explainMoment, offerDays, tellAsOf } from "./as-of.js";
+import { explainMoment, momentProblem, momentQuery, offerDays, tellAsOf } from "./as-of.js";
 import { sessionLine } from "./board.js";
 import { showChart } from "./chart-panel.js";
 import {
+  closesOfSeries,
   contractLink,
   contributionsTable,
-  findingOf,
   indexFigures,
-  pointsOfSeries,
+  partsOfSeries,
+  seriesPartsTable,
   totalsHtml,
 } from "./contributions.js";
 import { indexName, indicesTable } from "./indices-table.js";
 import { withKey } from "./key.js";
+import { changesOfSeries, lineOfIndex } from "./levels.js";
 import { makeSortable } from "./table.js";
 import { counted, escaped, foreign, grouped } from "./text.js";
 
@@ -119,7 +121,7 @@ function show(body) {
   byId("one-body").hidden = byId("parts").hidden = false;
   showSeries(body);
   byId("figures").innerHTML = indexFigures(body);
-  byId("totals").innerHTML = totalsHtml(body);
+  byId("totals").innerHTML = totalsHtml(body.series);
   showContributions(body);
   byId("excluded").hidden = body.excluded.length === 0;
   byId("excluded-count").textContent =
@@ -136,14 +138,14 @@ function showSeries({ series, session_utc, attribution }) {
   box.textContent = "The series has no close yet.";
   if (base === null) return;
   const name = nameOfIndex(chosen);
+  const closes = closesOfSeries(series);
   const rows = history.map(({ date, close }) => `${chosen},${date},${close}\r\n`);
   showChart(box, {
-    points: pointsOfSeries(series),
-    titleOf: (drawn) => findingOf(name, drawn),
+    line: lineOfIndex(closes),
+    name,
+    changes: changesOfSeries(series, closes),
     unit: `points, ${base.date} = ${base.level}`,
     base: Number(base.level),
-    // As on the front page: a year of the line ends with its last close, not with the session.
-    to: history.at(-1)?.date ?? session_utc.slice(0, 10),
     depthDays: caller.offer.depthDays,
     decimals: 2,
     heightPx: matchMedia("(min-width: 1280px)").matches ? 460 : 300,
@@ -154,16 +156,31 @@ function showSeries({ series, session_utc, attribution }) {
 }
 
 /** @param {OneIndex} body */
-function showContributions({ contributions }) {
-  const sized = contributions.map((item) => ({ item, size: Number(item.contribution) }));
+function showContributions(body) {
+  // An older publication has contributions to the rolling base alone.
+  if (body.series.changes === undefined) {
+    showLargest(body.contributions, ({ contribution }) => contribution, contributionsTable);
+  } else showLargest(partsOfSeries(body), ({ year }) => year, seriesPartsTable);
+}
+
+/**
+ * Shows the largest items, or all, in the order of their sizes.
+ *
+ * @template Item
+ * @param {readonly Item[]} items
+ * @param {(item: Item) => string | null} sizeOf
+ * @param {(items: readonly Item[], name: (id: string) => string) => string} tableOf HTML
+ */
+function showLargest(items, sizeOf, tableOf) {
+  const sized = items.map((item) => ({ item, size: Number(sizeOf(item) ?? 0) }));
   const largest = sized.toSorted((a, b) => Math.abs(b.size) - Math.abs(a.size));
   const listed = largest.slice(0, isWhole ? Infinity : LARGEST).toSorted((a, b) => b.size - a.size);
-  const all = contributions.length;
+  const all = sized.length;
   const count =
     listed.length < all ? `The ${LARGEST} largest of ${counted(all, "contribution")}` : "";
   const box = byId("contributions");
   const order = byId("order");
-  box.innerHTML = contributionsTable(
+  box.innerHTML = tableOf(
     listed.map(({ item }) => item),
     nameOf,
   );
@@ -203,7 +220,7 @@ byId("all").addEventListener("click", ({ target }) => {
 });
 
 /** The path as of the moment that the address names. @param {string} path */
-const withAsOf = (path) => (asOf() === "" ? path : `${path}?as_of=${asOf()}`);
+const withAsOf = (path) => (momentQuery() === "" ? path : `${path}?${momentQuery()}`);
 
 /** How often the service was asked for the page: of two answers the later question counts. */
 let rounds = 0;
@@ -222,6 +239,11 @@ async function begin(one) {
   const round = rounds;
   known.clear();
   offerDays(caller, () => void again());
+  const fault = momentProblem();
+  if (fault !== null) {
+    byId("market").hidden = true;
+    return fault;
+  }
   const [listed, board, spark] = await Promise.all([
     askDecimals(withAsOf("indices")),
     askJson(withAsOf("prices")),
@@ -229,12 +251,16 @@ async function begin(one) {
   ]);
   if (round !== rounds) return null;
   const problem = listed.problem ?? board.problem ?? spark.problem;
-  if (problem !== null) return explainMoment(problem);
+  if (problem !== null) {
+    // No figure of another time stands below the problem.
+    byId("market").hidden ||= momentQuery() !== "";
+    return explainMoment(problem);
+  }
   const { body } = board;
   indices = listed.body.indices;
   session = listed.body.session_utc;
   names = new Map([...body.memory, ...body.semiconductor].map(({ id, name }) => [id, name]));
-  byId("session").innerHTML = asOf() === "" ? sessionLine(body) : "";
+  byId("session").innerHTML = momentQuery() === "" ? sessionLine(body) : "";
   tellAsOf(board.publication);
   byId("attribution").textContent = body.attribution;
   byId("license").textContent = body.license;

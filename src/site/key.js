@@ -169,7 +169,7 @@ async function showFor(caller, show) {
 
 /** What helps a reader whose key the service refuses, by code. @type {Readonly<Record<string, string>>} */
 const WAYS_ON = {
-  invalid_key: "It may have been revoked or replaced.",
+  invalid_key: "It may have expired, or been revoked or replaced.",
   trial_lapsed: "Choose a plan to go on.",
 };
 

@@ -1,18 +1,9 @@
 /** Where everything of a chart stands: axes, points, marks and their words. Pure. */
-import { dateTicks, dayOf, dayText, levelTicks } from "./axis.js";
+import { dateTicks, dayAt, dayText, levelTicks } from "./axis.js";
+import { comparablePoints, sessionOf } from "./levels.js";
 import { grouped, roundedText } from "./text.js";
 
-/**
- * @typedef {object} Point A close.
- * @property {string} date `YYYY-MM-DD`. Points ascend by date.
- * @property {number} close Of at most 15 significant digits.
- * @property {string} [text] The close as a decimal, if its digits count.
- * @property {number} [low] The lowest price behind the close; with `high` only.
- * @property {number} [high]
- * @property {boolean} [isBreak] Not comparable with the point before: no line is drawn between them.
- * @property {string | null} [breakReason] The words of the mark; closes before it are muted.
- * @property {boolean} [isCorrected] Shown as an open circle.
- */
+/** @typedef {import("./levels.js").Point} Point */
 
 /**
  * @typedef {object} ChartOptions
@@ -20,20 +11,19 @@ import { grouped, roundedText } from "./text.js";
  * @property {string} unit Of the levels.
  * @property {number} decimals Of figures in words; `Infinity`: as given.
  * @property {number} [base] A level with a line of its own, such as 100 of an index, if the points come near it.
- * @property {string} [from] The first date of the axis, if it is before the first point.
- * @property {string} [to] The last date of the axis, if it is after the last point.
+ * @property {string} [from] The first instant of the axis, if it is before the first point: ISO 8601, or a date.
+ * @property {string} [to] The last instant of the axis, if it is after the last point.
  * @property {number} [heightPx]
  * @property {number} [widthPx] How wide it will be shown, about: for words, and for what a pixel can show.
  */
 
 /**
  * The options, and where a chart stands: `x` in percent of the plot's width, `y` in pixels. Of a point,
- * `isGap` says that the close before was carried until it, `isStart` that a line begins there, `isPast`
- * that a later break makes it incomparable with the last close, and `range` has the `y` of both prices.
- * `breaks` are those with a reason; `extremes` are the highest and the lowest close after the last of them,
- * and stand in words on the plot only if nothing is drawn before it; `end` is the last level, carried up to the
- * edge or not; `begins` is the level at which the axis begins (null: 0); `columns` are about the pixels of the
- * plot's width.
+ * `x` and `toX` are where its level begins and ends, `isStart` says that a line begins there, `isPast`
+ * that a later break makes it incomparable with the last level, and `range` has the `y` of both prices.
+ * `breaks` are those with a reason; `extremes` are the highest and the lowest level after the last of them,
+ * and stand in words on the plot only if nothing is drawn before it; `end` is where the last level ends;
+ * `begins` is the level at which the axis begins (null: 0); `columns` are about the pixels of the plot's width.
  *
  * @typedef {ReturnType<typeof layout>} Layout
  *
@@ -63,8 +53,6 @@ export const DIGIT_PX = 7.5;
 const LETTER_PX = 7;
 /** Between a level and the plot. */
 export const GAP_PX = 10;
-/** A close is carried when no new one came for more days: a weekend is none. */
-const CARRIED_DAYS = 3;
 /** Below the lowest close, for its words. */
 const LOW_SHARE = 0.08;
 
@@ -113,9 +101,10 @@ const isAtLeft = ({ text, x }) => x <= text.length * 0.4;
 export function layout(points, options) {
   const { from, to, heightPx = HEIGHT_PX, widthPx = WIDTH_PX, decimals } = options;
   const [first, last] = ends(points);
-  const lastDay = dayOf(last.date);
-  const left = Math.min(dayOf(first.date), dayOf(from ?? first.date));
-  const right = Math.max(lastDay, dayOf(to ?? last.date));
+  const spans = spansOf(points);
+  const lastDay = dayAt(/** @type {string} */ (spans.at(-1)?.until));
+  const left = Math.min(dayAt(placeOf(first)), dayAt(from ?? placeOf(first)));
+  const right = Math.max(lastDay, to === undefined ? lastDay : dayAt(to));
   const values = points.flatMap(({ close, low = close, high = close }) => [close, low, high]);
   const base = nearBase(options.base, values);
   const least = Math.min(...values, base ?? Infinity);
@@ -141,15 +130,14 @@ export function layout(points, options) {
   const rest = comparablePoints(points);
   const comparable = points.length - rest.length;
   const places = points.map((point, at) => {
-    const { date, close, low, high, isBreak = false } = point;
-    const gap = isBreak ? 0 : dayOf(date) - dayOf(points[at - 1]?.date ?? date);
-    const isGap = gap > CARRIED_DAYS;
+    const { close, low, high, isBreak = false } = point;
+    const { begin, until } = /** @type {Span} */ (spans[at]);
     return {
       ...point,
-      x: x(dayOf(date)),
+      x: x(dayAt(begin)),
+      toX: x(dayAt(until)),
       y: y(close),
-      isGap,
-      isStart: at === 0 || isBreak || isGap,
+      isStart: at === 0 || isBreak || spans[at - 1]?.until !== begin,
       isPast: at < comparable,
       range: low === undefined || high === undefined ? null : { low: y(low), high: y(high) },
     };
@@ -162,9 +150,10 @@ export function layout(points, options) {
       dateTicks(left, right).map(({ day, ...tick }) => ({ ...tick, x: x(day) })),
       columns,
     ),
-    breaks: marked.map(({ date, breakReason }, at) => {
+    breaks: marked.map((point, at) => {
+      const { date, breakReason } = point;
       const row = at - (marked.length - worded);
-      const place = x(dayOf(date));
+      const place = x(dayAt(placeOf(point)));
       // The words stand on the side with more room.
       const roomPx = (Math.max(place, 100 - place) / 100) * Math.min(columns, PAPER_PX);
       const text = row < 0 ? "" : breakWords(breakReason ?? "", date, roomPx / LETTER_PX);
@@ -172,14 +161,14 @@ export function layout(points, options) {
     }),
     extremes: [highest(rest), lowest(rest)]
       .map((point, at) => ({
-        x: x(dayOf(point.date)),
+        x: x(dayAt(placeOf(point))),
         y: y(point.close),
         isHigh: at === 0,
         isOnPlot: comparable === 0,
         text: `${at === 0 ? "High" : "Low"} ${closeText(point, decimals)}, ${dayText(point.date)}`,
       }))
       .filter((_, at, [high, low]) => high?.y !== low?.y),
-    end: { ...end, isCarried: right - lastDay > CARRIED_DAYS },
+    end,
     begins: low === 0 ? null : (labels[0]?.text ?? null),
     baseY: base === undefined ? null : y(base),
     gutterPx,
@@ -191,14 +180,22 @@ export function layout(points, options) {
   };
 }
 
+/** Where a level begins on a chart. @param {Point} point */
+export const placeOf = (point) => point.at ?? sessionOf(point);
+
 /**
- * The points that compare with the last one: those from the last break on that has a reason.
+ * Where each level begins and ends: with the next one, unless the point says so.
  *
- * @template {Point} P
- * @param {readonly P[]} points
+ * @typedef {{ begin: string, until: string }} Span
+ * @param {readonly Point[]} points
+ * @returns {Span[]}
  */
-export const comparablePoints = (points) =>
-  points.slice(points.findLastIndex(({ breakReason }, at) => at === 0 || breakReason));
+export const spansOf = (points) =>
+  points.map((point, at) => {
+    const begin = placeOf(point);
+    const next = points[at + 1];
+    return { begin, until: point.until ?? (next === undefined ? begin : placeOf(next)) };
+  });
 
 /**
  * What a break says at the top: `From 1 Jun 2026: 5600 MT/s`, cut after a word to about so many letters; without
@@ -239,7 +236,9 @@ export const highest = (points) => points.reduce((a, b) => (b.close > a.close ? 
  */
 export function thinned(places, columns) {
   const byColumn = Map.groupBy(places, ({ x }) => Math.floor((x / 100) * columns));
-  const kept = new Set([...byColumn.values()].flatMap((all) => [lowest(all), highest(all)]));
+  const kept = new Set(
+    [...byColumn.values()].flatMap((all) => [lowest(all), highest(all), all.at(-1)]),
+  );
   return places.filter(
     (place, at) => kept.has(place) || place.isStart || (places[at + 1]?.isStart ?? true),
   );

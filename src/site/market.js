@@ -4,9 +4,11 @@ import { askJson } from "./api.js";
 import { boardTable, coverageLine, LEVEL_LABELS, levelCell, sessionLine } from "./board.js";
 import { sparkline } from "./chart.js";
 import { withKey } from "./key.js";
-import { finding, overviewTable, movesHtml, pointsOf } from "./overview.js";
+import { changesOfCloses, lineOfIndex, longestRange } from "./levels.js";
+import { contractLine, lineOf, movesHtml, overviewTable } from "./overview.js";
+import { daysOnPage } from "./page-days.js";
 import { filterRows, makeSortable } from "./table.js";
-import { counted, escaped } from "./text.js";
+import { counted, foreign } from "./text.js";
 
 /** @typedef {import("./board.js").Board} Board */
 /** @typedef {import("./overview.js").Line} Line */
@@ -17,6 +19,8 @@ const find = /** @type {HTMLInputElement} */ (byId("find"));
 const segment = /** @type {HTMLSelectElement} */ (byId("segment"));
 const sort = /** @type {HTMLSelectElement} */ (byId("sort"));
 const box = byId("board-box");
+const carryDaysOf = daysOnPage("carry");
+const cadenceDaysOf = daysOnPage("cadence");
 
 /** As the address says it. What the table lacks, the one that a key brings may have. */
 const wanted = {
@@ -116,6 +120,9 @@ function showScale() {
     cell.innerHTML = html;
     if (value == null) delete cell.dataset["value"];
     else cell.dataset["value"] = String(value);
+    const unit = row.querySelector("td.unit");
+    const isPerGb = scale === "gb" && value != null;
+    if (unit !== null) unit.innerHTML = foreign(isPerGb ? LEVEL_LABELS.gb : record.unit);
   }
   if (wanted.sort !== "") sortBy(wanted.sort);
 }
@@ -187,10 +194,10 @@ async function showBoard() {
   byId("session").innerHTML = sessionLine(board);
   byId("attribution").textContent = board.attribution;
   byId("license").textContent = board.license;
-  byId("shown").innerHTML = coverageLine(board);
+  byId("shown").innerHTML = coverageLine(board, cadenceDaysOf);
   const isEmpty = board.memory.length + board.semiconductor.length === 0;
   byId("moves").innerHTML = isEmpty ? "" : movesHtml(board);
-  box.innerHTML = isEmpty ? "" : boardTable(board, true);
+  box.innerHTML = isEmpty ? "" : boardTable(board, cadenceDaysOf, true);
   for (const part of document.querySelectorAll(".awaits")) part.classList.remove("awaits");
   records = new Map([...board.memory, ...board.semiconductor].map((row) => [row.id, row]));
   control();
@@ -198,16 +205,16 @@ async function showBoard() {
   gigabyte.hidden = [...records.values()].every((row) => row.usd_per_gb == null);
   if (!gigabyte.hidden) showScale();
   goBack();
-  return showLines(board.session_utc.slice(0, 10), snapshot);
+  return showLines(board.session_utc, snapshot);
 }
 
 /**
  * Shows the indices and the lines. Parts of a newer snapshot than the board's wait for the next view.
  *
- * @param {string} today of the board
+ * @param {string} session of the board
  * @param {string | null} ofBoard
  */
-async function showLines(today, ofBoard) {
+async function showLines(session, ofBoard) {
   const [spark, listed] = await Promise.all([askJson("sparklines"), askJson("indices")]);
   byId("board-problem").hidden = [spark, listed].every(
     ({ problem, snapshot }) => problem !== null || snapshot === ofBoard,
@@ -225,7 +232,8 @@ async function showLines(today, ofBoard) {
     const line = lines.get(row.dataset["id"] ?? "");
     const cell = row.querySelector("td.line");
     if (line && cell) {
-      cell.innerHTML = sparkline(pointsOf({ ...line, ...daysOf.get(line.id) }, today), today);
+      const own = { ...line, ...daysOf.get(line.id) };
+      cell.innerHTML = sparkline(contractLine(own, session, carryDaysOf(line.id)));
     }
   }
   const [missing, problem] = spark.problem
@@ -240,27 +248,27 @@ async function showLines(today, ofBoard) {
  */
 async function showIndices(indices, lines) {
   byId("indices").innerHTML = overviewTable(indices, lines);
-  const to = indices[0]?.series_date ?? "";
-  const line = lines.get(indices[0]?.id ?? "");
-  const title = finding(indices, lines);
-  if (line === undefined || to === "") {
-    byId("composite").innerHTML = `<p class="chart-title">${escaped(title)}</p>`;
+  const [composite] = indices;
+  const closes = lineOf(composite, lines);
+  if (closes.length === 0) {
+    byId("composite").replaceChildren();
     return;
   }
+  const changes = changesOfCloses(closes);
   // The figures of the board need not wait for it.
   const { showChart } = await import("./chart-panel.js");
   showChart(byId("composite"), {
-    points: pointsOf(line, to),
-    titleOf: () => title,
+    line: lineOfIndex(closes),
+    name: "Memory and semiconductor prices",
+    changes,
+    range: longestRange(changes),
     unit: "Composite, points",
-    to,
     depthDays: 0,
     decimals: 2,
     heightPx: 280,
     fileName: "composite",
     csv: "",
     notes: [],
-    isBare: true,
   });
 }
 

@@ -1,14 +1,11 @@
 /** The part above the board, the same in Node and in the browser: finding, indices, largest moves. */
 import { dateText, dayOf } from "./axis.js";
 import { sparkline } from "./chart.js";
-import { changeOfLine } from "./contributions.js";
 import { tableHtml } from "./html.js";
-import { changeHtml, escaped, foreign, grouped, signedText } from "./text.js";
+import { changeOfCloses, lineOfIndex, sessionOf } from "./levels.js";
+import { changeHtml, escaped, foreign } from "./text.js";
 
 /** @typedef {import("./board.js").Board} Board */
-
-/** The line of an index in the table. The composite's own line is longer. */
-const LINE_CLOSES = 90;
 
 /**
  * A line in the body of `/sparklines`. Without `days_ago` it has a close for each day.
@@ -21,7 +18,7 @@ const LINE_CLOSES = 90;
  */
 
 /**
- * The points of an index's line; none without a line.
+ * The closes of an index; none without a line.
  *
  * @param {Pick<Index, "id" | "series_date"> | undefined} index
  * @param {ReadonlyMap<string, Line>} lines
@@ -32,40 +29,11 @@ export function lineOf(index, lines) {
 }
 
 /**
- * The market in a sentence, as plain text: what the line of the composite did, and which segment led over the
- * days of theirs.
- *
- * @param {readonly Index[]} indices the composite first
- * @param {ReadonlyMap<string, Line>} lines by id; empty of older snapshots
- */
-export function finding([composite, ...segments], lines) {
-  const points = lineOf(composite, lines);
-  const change = changeOfLine(points);
-  if (change === null) return "Memory and semiconductor prices";
-  const begin = points[0]?.date;
-  const since = `since ${begin}`;
-  const way = Math.sign(Number(change));
-  if (way === 0) return `Memory and semiconductor prices are unchanged ${since}`;
-  const size = grouped(change.replace("-", ""));
-  const said = `Memory and semiconductor prices are ${way > 0 ? "up" : "down"} ${size}\u{a0}% ${since}`;
-  const known = segments.flatMap((index) => {
-    const own = lineOf(index, lines);
-    const moved = changeOfLine(own);
-    return moved === null ? [] : [{ name: index.name, moved, since: own[0]?.date }];
-  });
-  const [first] = known.toSorted((a, b) => (Number(b.moved) - Number(a.moved)) * way);
-  if (first === undefined || known.length === 1 || Number(first.moved) * way <= 0) return said;
-  const days = first.since === begin ? "" : ` since ${first.since}`;
-  const led = `${way > 0 ? "leads" : "falls most"}${days}, ${signedText(first.moved)}\u{a0}%`;
-  // Isolated (U+2068, U+2069): a name from the feeds must not turn the words around it.
-  return `${said}; \u{2068}${first.name}\u{2069} ${led}`;
-}
-
-/**
- * The points of a line.
+ * The closes of a line.
  *
  * @param {Line} line
  * @param {string} to the session's day; of an index, the day of the last close
+ * @returns {import("./levels.js").Level[]}
  */
 export const pointsOf = ({ closes, days_ago, breaks = [] }, to) =>
   closes.map((close, at) => ({
@@ -74,11 +42,26 @@ export const pointsOf = ({ closes, days_ago, breaks = [] }, to) =>
     isBreak: breaks.includes(at),
   }));
 
+/**
+ * The line of a contract. Each close stands at 12:00 of its date, the last at the latest at the session.
+ *
+ * @param {Line} line
+ * @param {string} session ISO 8601
+ * @param {number} carryDays how many days a level is in force
+ * @returns {import("./levels.js").Line}
+ */
+export function contractLine(line, session, carryDays) {
+  const levels = pointsOf(line, session.slice(0, 10)).map((level) =>
+    sessionOf(level) > session ? { ...level, session } : level,
+  );
+  return { levels, carryDays, to: session };
+}
+
 /** How many indices the table has; the page of the indices has all. */
 const INDICES_SHOWN = 13;
 
 /**
- * A row for each of the first indices, and the way to all: name, line of 90 days, its change, and the change of its last day.
+ * A row for each of the first indices, and the way to all: name, line of 90 days, its changes of 30 days and one.
  *
  * @param {readonly Index[]} indices the composite first
  * @param {ReadonlyMap<string, Line>} lines by id; empty of older snapshots
@@ -96,19 +79,19 @@ export const overviewTable = (indices, lines) =>
         label: "90 days",
         name: "line",
         html: (index) => {
-          const points = lineOf(index, lines).slice(-LINE_CLOSES);
-          return points.length === 0 ? "" : sparkline(points, index.series_date ?? "");
+          const closes = lineOf(index, lines);
+          return closes.length === 0 ? "" : sparkline(lineOfIndex(closes));
         },
       },
       {
-        label: "90 d %",
+        label: "30 d %",
         name: "n",
-        html: (index) => changeHtml(changeOfLine(lineOf(index, lines).slice(-LINE_CLOSES))),
+        html: (index) => changeHtml(changeOfCloses(lineOf(index, lines), "30d")),
       },
       {
         label: "24 h %",
         name: "n",
-        html: (index) => changeHtml(changeOfLine(lineOf(index, lines).slice(-2))),
+        html: (index) => changeHtml(changeOfCloses(lineOf(index, lines), "24h")),
       },
     ],
     indices.slice(0, INDICES_SHOWN),
@@ -136,6 +119,10 @@ export function movesHtml({ memory, semiconductor }) {
     `<a href="contracts/${encodeURIComponent(id)}">${foreign(name)}</a>`;
   if (moves.length <= 2 * MOVES) {
     const counts = sides.map(({ way, side }) => `${side.length} ${way > 0 ? "up" : "down"}`);
+    const flat = [...memory, ...semiconductor].filter(
+      ({ chg_24h_pct }) => chg_24h_pct === 0,
+    ).length;
+    if (flat > 0) counts.push(`${flat} unchanged`);
     const ends = sides.flatMap(({ way, side: [most] }) =>
       most === undefined
         ? []

@@ -58,9 +58,9 @@ export function plotSvg(drawn) {
       `text-anchor="${anchorAt(x, 50, 50)}">${escaped(text)}</text>`;
     return down(' class="break"', x, text === "" ? topPx - 4 : y + 2, bottomPx) + (text && words);
   });
-  const circles = points.map(({ x, y, isCorrected, isStart }, at) => {
+  const circles = points.map(({ x, toX, y, isCorrected, isStart }, at) => {
     if (isCorrected) return circle('class="corrected" r="4"', x, y);
-    const isAlone = isStart && (points[at + 1]?.isStart ?? true);
+    const isAlone = isStart && toX === x && (points[at + 1]?.isStart ?? true);
     return isAlone ? circle('class="dot" r="2.5"', x, y) : "";
   });
   const extremes = drawn.extremes.map(({ text, x, y, isHigh, isOnPlot }) => {
@@ -90,30 +90,16 @@ export const stretched = (heightPx, paths) =>
   `preserveAspectRatio="none">${paths}</svg>`;
 
 /**
- * The band between lowest and highest prices, the line, and the line of carried levels.
+ * The band between lowest and highest prices, and the line.
  *
- * @param {Pick<Layout, "points" | "columns" | "end">} drawn
+ * @param {Pick<Layout, "points" | "columns">} drawn
  */
-function curves({ points, columns, end }) {
-  const places = thinned(points, columns).map((place) => ({
-    ...place,
-    x: (place.x * CURVE_WIDTH) / 100,
-  }));
-  const edge = places.slice(-1).map((last) => ({ ...last, x: CURVE_WIDTH, isGap: true }));
-  const carried = end.isCarried ? [...places, ...edge] : places;
-  const gaps = carried.flatMap((place, at) => {
-    const before = carried[at - 1];
-    if (!place.isGap || before === undefined) return [];
-    return [
-      { ...before, isStart: true },
-      { ...place, isStart: false },
-    ];
-  });
+function curves({ points, columns }) {
+  const places = thinned(points, columns).map(stretchedPlace);
   const paths = {
     band: bandPath(places),
-    past: linePath(places.filter(({ isPast }) => isPast)),
-    gap: linePath(gaps),
-    curve: linePath(places.filter(({ isPast }) => !isPast)),
+    past: stepPath(places.filter(({ isPast }) => isPast)),
+    curve: stepPath(places.filter(({ isPast }) => !isPast)),
   };
   return Object.entries(paths)
     .map(
@@ -124,48 +110,70 @@ function curves({ points, columns, end }) {
 }
 
 /**
- * The area from the highest prices to the lowest ones, of each run of closes that have both.
+ * A place on a curve that will be stretched.
  *
- * @param {readonly Place[]} places
+ * @template {{ x: number, toX: number }} P
+ * @param {P} place
+ */
+export const stretchedPlace = (place) => ({
+  ...place,
+  x: (place.x * CURVE_WIDTH) / 100,
+  toX: (place.toX * CURVE_WIDTH) / 100,
+});
+
+/**
+ * The area from the highest prices to the lowest ones, in steps, of each run of levels that have both.
+ *
+ * @param {readonly { x: number, toX: number, range: { low: number, high: number } | null, isStart: boolean }[]} places
  */
 function bandPath(places) {
-  /** @type {{ x: number, low: number, high: number }[][]} */
+  /** @type {{ x: number, toX: number, low: number, high: number }[][]} */
   const runs = [];
-  for (const { x, range, isStart } of places) {
+  for (const { x, toX, range, isStart } of places) {
     if (range === null || isStart) runs.push([]);
-    if (range !== null) runs.at(-1)?.push({ x, ...range });
+    if (range !== null) runs.at(-1)?.push({ x, toX, ...range });
   }
   return runs
-    .filter(({ length }) => length > 1)
+    .filter((run) => (run.at(-1)?.toX ?? 0) > (run[0]?.x ?? 0))
     .map((run) => {
-      const there = run.map(({ x, high }) => `${short(x)} ${short(high)}`);
-      const back = run.toReversed().map(({ x, low }) => `${short(x)} ${short(low)}`);
-      return `M${[...there, ...back].join(" ")}z`;
+      const there = run.map(({ x, toX, high }, at) => {
+        const begin = at === 0 ? `M${short(x)} ${short(high)}` : `V${short(high)}`;
+        return `${begin}H${short(run[at + 1]?.x ?? toX)}`;
+      });
+      const back = run.toReversed().map(({ x, low }) => `V${short(low)}H${short(x)}`);
+      return `${[...there, ...back].join("")}z`;
     })
     .join("");
 }
 
 /**
- * A line as path data, to tenths, begun anew at each start. Relative steps take little more than half the
- * text of absolute ones. A line of one point becomes a dot, if its ends are round.
+ * A line as path data, to tenths, begun anew at each start. A level is horizontal from its place to the next one, or
+ * to its end; nothing slopes. A line without a length becomes a dot, if its ends are round.
  *
- * @param {readonly { isStart: boolean, x: number, y: number }[]} places
+ * @param {readonly { isStart: boolean, x: number, toX: number, y: number }[]} places
  */
-export function linePath(places) {
+export function stepPath(places) {
   let path = "";
   let fromX = 0;
   let fromY = 0;
-  places.forEach(({ isStart, x, y }, at) => {
-    const toX = Math.round(x * 10);
-    const toY = Math.round(y * 10);
-    const down = (toY - fromY) / 10;
-    path += `${isStart ? "m" : " "}${(toX - fromX) / 10}${down < 0 ? "" : " "}${down}`;
-    if (isStart && (places[at + 1]?.isStart ?? true)) path += "z";
-    fromX = toX;
-    fromY = toY;
+  places.forEach((place, at) => {
+    const next = places[at + 1];
+    const isLast = next === undefined || next.isStart;
+    const isBegun = place.isStart || at === 0;
+    const x = Math.round(place.x * 10);
+    const y = Math.round(place.y * 10);
+    const end = Math.round((isLast ? place.toX : next.x) * 10);
+    const across = step("h", end - x);
+    path += isBegun ? `m${(x - fromX) / 10} ${(y - fromY) / 10}` : step("v", y - fromY);
+    path += isBegun && isLast && across === "" ? "z" : across;
+    fromX = end;
+    fromY = y;
   });
   return path;
 }
+
+/** @param {"h" | "v"} way @param {number} tenths */
+const step = (way, tenths) => (tenths === 0 ? "" : way + tenths / 10);
 
 /**
  * The marks that need words, with a sample of 24 × 12 pixels: those that occur.
@@ -173,15 +181,13 @@ export function linePath(places) {
  * @param {Layout} drawn
  * @returns {{ sample: string, words: string }[]}
  */
-export function legendOf({ points, end, extremes }) {
-  const isGap = end.isCarried || points.some((place) => place.isGap);
+export function legendOf({ points, extremes }) {
   const isAfterBreak = extremes.some(({ isOnPlot }) => !isOnPlot);
   const given = points.findIndex(({ range }) => range);
   const since = given > 0 ? `, given since ${dayText(points[given]?.date ?? "")}` : "";
   /** @type {[boolean, string, string, string][]} */
   const marks = [
     [points.some(({ isPast }) => isPast), "past", "M0 6h24", "Before a break: not comparable"],
-    [isGap, "gap", "M0 6h24", "Carried: no new close for more than 3 days"],
     [isAfterBreak, "dot", DOT, `Since the break: ${extremes.map(({ text }) => text).join("; ")}`],
     [given >= 0, "band", "M0 1h24v10h-24z", `Lowest to highest price${since}`],
     [points.some((place) => place.isCorrected), "corrected", CIRCLE, "Corrected close"],

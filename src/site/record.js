@@ -15,7 +15,7 @@ import {
 } from "./text.js";
 
 /** @typedef {import("./board.js").BoardRow} BoardRow */
-/** @typedef {import("./chart.js").Point} Point */
+/** @typedef {import("./levels.js").Level} Point */
 
 /**
  * The body of `/prices/{id}`.
@@ -155,40 +155,25 @@ const CLOSES_SHOWN = 30;
  */
 export function closesTable(points) {
   const newest = points.slice(-CLOSES_SHOWN).toReversed();
-  const pairs = newest.map((point, at) => ({ point, before: points.at(-at - 2) }));
   const isMarked = newest.some(({ breakReason, isCorrected }) => breakReason || isCorrected);
   const columns = isMarked ? [...CLOSES, MARK] : CLOSES;
-  const table = scrolling("Table of closes", tableHtml(' id="closes"', columns, pairs));
+  const table = scrolling("Table of closes", tableHtml(' id="closes"', columns, newest));
   return section("last", `Last ${counted(newest.length, "close")}`, table);
 }
 
-/**
- * Of a close and the one before.
- *
- * @typedef {import("./html.js").TableColumn<{ point: Point, before: Point | undefined }>} CloseColumn
- */
+/** @typedef {import("./html.js").TableColumn<Point>} CloseColumn */
 
 /** @type {readonly CloseColumn[]} */
 const CLOSES = [
-  { label: "Date", html: ({ point }) => `<time>${escaped(point.date)}</time>` },
-  { label: "Close, USD", name: "n", html: ({ point }) => figureHtml(point.text) },
-  {
-    label: "Change, %",
-    name: "n",
-    html: ({ point, before }) =>
-      changeHtml(
-        point.isBreak || before === undefined
-          ? null
-          : Number(((point.close / before.close - 1) * 100).toFixed(2)),
-      ),
-  },
+  { label: "Date", html: ({ date }) => `<time>${escaped(date)}</time>` },
+  { label: "Close, USD", name: "n", html: ({ text }) => figureHtml(text) },
 ];
 
 /** @type {CloseColumn} */
 const MARK = {
   label: "Mark",
   name: "long",
-  html: ({ point: { breakReason, isCorrected } }) =>
+  html: ({ breakReason, isCorrected }) =>
     [breakReason && `break: ${foreign(breakReason)}`, isCorrected && "corrected"]
       .filter(Boolean)
       .join(", "),
@@ -274,13 +259,18 @@ ${items.join("\n")}
   );
 }
 
+/** @param {{ date: string, session_utc?: string | undefined }} close */
+const sessionOfClose = ({ date, session_utc }) => session_utc ?? `${date}T12:00:00.000Z`;
+
 /** @param {ContractBody} body */
 function correctionsHtml({ corrections, history }) {
   if (corrections.length === 0) return "";
+  const sessions = new Set(history.map(sessionOfClose));
+  const isDrawn = corrections.some(({ session_utc }) => sessions.has(session_utc));
   return section(
     "corrections",
     "Corrections",
-    `<p class="note">Published levels that were changed later. <a href="../corrections">Corrections of all contracts</a>.${history.length === 0 ? "" : " An open circle marks a corrected close on the chart."}</p>
+    `<p class="note">Published levels that were changed later. <a href="../corrections">Corrections of all contracts</a>.${isDrawn ? " An open circle marks a corrected close on the chart." : ""}</p>
 ${scrolling("Table of corrections", tableHtml(' class="stacked"', CORRECTIONS, corrections))}`,
   );
 }

@@ -2,6 +2,7 @@
 import { text } from "node:stream/consumers";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { withReferences } from "../../src/site/levels.js";
 import { changeBetween, rounded } from "../../src/site/decimal.js";
 import { formerId, idsOf, marketClock, publishMarket } from "../pages/page-market.ts";
 import {
@@ -55,21 +56,25 @@ const used = async (key: string): Promise<number> =>
 
 interface Close {
   readonly date: string;
+  readonly session: string;
   readonly close: number;
 }
 
-/** The closes of a contract or an index, as its own address has them. */
+/** The closes of a contract or an index, as its own address has them; of a contract with those that changes compare with. */
 async function closesOf(path: string, key: string): Promise<readonly Close[]> {
   const { json } = await proxy.get(`${API}/${path}`, { key });
-  const history: Record<string, unknown>[] = json.history ?? json.series.history;
-  return history.map(({ date, close, close_usd }) => ({
+  const history: Record<string, string>[] = json.history ?? json.series.history;
+  const closes = history.map(({ date, close, close_usd, session_utc }) => ({
     date: String(date),
+    session: session_utc ?? `${date}T12:00:00.000Z`,
     close: Number(close ?? close_usd),
   }));
+  return withReferences(closes, json.references ?? []) as Close[];
 }
 
-/** `2026-06-01`, from `1 June 2026`. */
-const isoOf = (words: string): string => new Date(`${words} UTC`).toISOString().slice(0, 10);
+/** The level in force at an instant. */
+const inForce = (closes: readonly Close[], instant: string): Close =>
+  closes.findLast(({ session }) => session <= instant) as Close;
 
 /** The rows of the table: name, first, last and change. */
 const rowsOf = (page: Page): Promise<(string | null)[][]> =>
@@ -91,7 +96,7 @@ test("without a key the page says what includes it, and names nothing of the mar
   expect(page).toContain(
     'Included in Starter and Pro. Have a key? <a href="#key-field">Paste it above</a>.',
   );
-  expect(page).toContain("Five years of daily closes with Pro (<b>19 USD</b> a month)");
+  expect(page).toContain("Closes of up to 5 years with Pro (<b>19 USD</b> a month)");
 });
 
 inChromium("without a key a link tells the names of its lines, and costs nothing", () =>
@@ -114,36 +119,31 @@ inChromium("without a key a link tells the names of its lines, and costs nothing
 
 describe.each(["starter", "pro"] as const)("with a key of %s", (tier) => {
   inChromium(
-    "two calls at most; lines begin at 100 and have the change of their closes",
+    "three calls at most; lines begin at 100 and have the changes of the API",
     async () => {
       const key = proxy[tier];
       const before = await used(key);
       await visit(`?range=30d#ids=${A},${B}&indices=composite`, key, async (page) => {
         await page.locator(".charted").waitFor();
-        expect(await used(key)).toBe(before + 2);
-        const lines = await Promise.all(
-          [`prices/${A}`, `prices/${B}`, "indices/composite"].map((path) => closesOf(path, key)),
+        expect(await used(key)).toBe(before + 3);
+        const to: string = (await proxy.get(`${API}/prices`, { key })).json.session_utc;
+        const from = new Date(Date.parse(to) - 30 * 86_400_000).toISOString();
+        const expected = await Promise.all(
+          [`prices/${A}`, `prices/${B}`, "indices/composite"].map(async (path) => {
+            const { json } = await proxy.get(`${API}/${path}`, { key });
+            const closes = await closesOf(path, key);
+            const [first, last] = [inForce(closes, from), closes.at(-1) as Close];
+            const level = ((last.close / first.close) * 100).toFixed(9);
+            const decimals = Number(level) < 100 ? 3 : 2;
+            const shown = (rounded(level, decimals) ?? "").replace(/(\.\d\d)0$/, "$1");
+            const index = changeBetween(String(first.close), String(last.close));
+            return [
+              `100.00 ${first.date}`,
+              `${shown} ${last.date}`,
+              signed(Number(json.chg_yoy_pct === undefined ? index : json.chg_30d_pct).toFixed(2)),
+            ];
+          }),
         );
-        const to = (await proxy.get(`${API}/prices`, { key })).json.session_utc.slice(0, 10);
-        const from = new Date(Date.parse(to) - 30 * 86_400_000).toISOString().slice(0, 10);
-        const drawn = lines.map((closes) => closes.filter(({ date }) => date >= from));
-        const base =
-          drawn
-            .map(([first]) => first?.date ?? "")
-            .toSorted()
-            .at(-1) ?? "";
-        const expected = drawn.map((closes) => {
-          const first = closes.findLast(({ date }) => date <= base)?.close ?? Number.NaN;
-          const last = closes.at(-1) as Close;
-          const level = ((last.close / first) * 100).toFixed(9);
-          const decimals = Number(level) < 100 ? 3 : 2;
-          const shown = (rounded(level, decimals) ?? "").replace(/(\.\d\d)0$/, "$1");
-          return [
-            `100.00 ${base}`,
-            `${shown} ${last.date}`,
-            signed(changeBetween(String(first), String(last.close))),
-          ];
-        });
         const rows = await rowsOf(page);
         expect(rows.map(([, ...figures]) => figures)).toEqual(expected);
         expect(await page.locator(".chart path.line").count()).toBe(3);
@@ -176,30 +176,32 @@ describe("with a key of pro", () => {
     return shown.replace(/\B(?=(?:\d{3})+\.)/, ",");
   };
 
-  inChromium("on each scale the cursor reads the API's figures of every day", async () => {
+  inChromium("on each scale the cursor reads the API's levels in force", async () => {
     const paths = [`prices/${A}`, `prices/${C}`, "indices/composite"];
     const [first, second, index] = (await Promise.all(
       paths.map((path) => closesOf(path, proxy.pro)),
     )) as [readonly Close[], readonly Close[], readonly Close[]];
     const capacityGb = (await proxy.get(`${API}/prices/${A}`, { key: proxy.pro })).json.capacity_gb;
-    const asOf = (closes: readonly Close[], date: string): number =>
-      closes.findLast((each) => each.date <= date)?.close ?? Number.NaN;
+    const asOf = (closes: readonly Close[], instant: string): number =>
+      inForce(closes, instant).close;
     const scales = {
       usd: {
         lines: [first, second],
-        of: (closes: readonly Close[], date: string) => asOf(closes, date),
+        of: (closes: readonly Close[], instant: string) => asOf(closes, instant),
       },
       gb: {
         lines: [first, second],
-        of: (closes: readonly Close[], date: string) =>
-          Number((asOf(closes, date) / capacityGb).toFixed(6)),
+        of: (closes: readonly Close[], instant: string) =>
+          Number((asOf(closes, instant) / capacityGb).toFixed(6)),
       },
       rebased: {
         lines: [first, second, index],
-        of: (closes: readonly Close[], date: string, base: string) =>
-          (asOf(closes, date) / asOf(closes, base)) * 100,
+        of: (closes: readonly Close[], instant: string, base: string) =>
+          (asOf(closes, instant) / asOf(closes, base)) * 100,
       },
     };
+    const to: string = (await proxy.get(`${API}/prices`, { key: proxy.pro })).json.session_utc;
+    const from = new Date(Date.parse(to) - 90 * 86_400_000).toISOString();
     for (const [scale, { lines, of }] of Object.entries(scales)) {
       await visit(
         `?scale=${scale}&range=90d#ids=${A},${C}&indices=composite`,
@@ -214,12 +216,14 @@ describe("with a key of pro", () => {
             read.push((await slider.getAttribute("aria-valuetext")) ?? "");
             await slider.press("ArrowRight");
           }
-          const texts = read.map((words) => words.split(": ") as [string, string]);
-          const days = texts.map(([words]) => isoOf(words));
-          const [base = ""] = days;
-          expect(days.length).toBeGreaterThan(85);
-          expect(texts.map(([, figures]) => figures.match(/\d[\d,]*\.\d+(?=,|$)/g))).toEqual(
-            days.map((day) => lines.map((closes) => placesOf(of(closes, day, base)))),
+          // References of other ranges are no points of this one.
+          const sessions = lines.flatMap((closes) =>
+            closes.map(({ session }) => session).filter((at) => at.includes("T12") && at > from),
+          );
+          const instants = [...new Set([from, ...sessions, to])].toSorted();
+          expect(instants.length).toBeGreaterThan(85);
+          expect(read.map((words) => words.match(/\d[\d,]*\.\d+(?=,|$)/g))).toEqual(
+            instants.map((at) => lines.map((closes) => placesOf(of(closes, at, from)))),
           );
         },
       );
@@ -305,9 +309,9 @@ describe("with a key of pro", () => {
       const csv = await saved("CSV");
       const closes = await closesOf(`prices/${A}`, proxy.pro);
       const [head, ...rows] = csv.trimEnd().split("\r\n");
-      expect(head).toBe(`date,${A},${B}`);
-      expect(rows.map((row) => row.split(",").slice(0, 2))).toEqual(
-        closes.slice(-rows.length).map(({ date, close }) => [date, String(close)]),
+      expect(head).toBe(`instant_utc,${A},${B}`);
+      expect(rows.map((row) => row.split(",")[1])).toEqual(
+        rows.map((row) => String(inForce(closes, row.split(",")[0] as string).close)),
       );
       expect(rows.length).toBeGreaterThan(25);
       const svg = await saved("SVG");
@@ -324,13 +328,13 @@ describe("with a key of pro", () => {
         const page = await context.newPage();
         await keepKey(page, proxy.pro);
         await open(page, `${proxy.url}/compare#ids=${A}`);
-        await page.route("**/history.csv**", (route) => route.abort());
+        await page.route("**/levels.csv**", (route) => route.abort());
         await page.getByLabel("Add a contract or an index").fill(B);
         await page.getByLabel("Add a contract or an index").press("Enter");
         await page.locator("#trouble button").waitFor();
         expect(await page.innerText("#trouble")).toBe("Could not reach the service. Retry");
         expect(await page.locator(".chart path.line").count()).toBe(1);
-        await page.unroute("**/history.csv**");
+        await page.unroute("**/levels.csv**");
         await page.getByRole("button", { name: "Retry" }).click();
         await page.locator(".chart path.line-1").waitFor();
         expect(await page.innerText("#trouble")).toBe("");

@@ -6,7 +6,8 @@ import { TIER_NAMES, type TierName } from "../../src/market/tier.ts";
 import { fieldOf, RECORD_COLUMNS } from "../../src/render/columns.ts";
 import type { ContractBody } from "../../src/site/record.js";
 import { dayText } from "../../src/site/axis.js";
-import { changeBetween, rounded } from "../../src/site/decimal.js";
+import { rounded } from "../../src/site/decimal.js";
+import * as levels from "../../src/site/levels.js";
 import { MemoryStore } from "../store/memory-store.ts";
 import { catalogOf, mustPublish, quotesOf } from "../cli/small-market.ts";
 import { formerId, idsOf, LISTED, marketClock, publishMarket } from "../pages/page-market.ts";
@@ -124,6 +125,11 @@ describe("without a key", () => {
   });
 
   test("others have what the catalog says, a locked chart, and nothing of their levels", async () => {
+    const { contracts } = (await proxy.get(`${API}/contracts`)).json;
+    const counts = new Map<
+      string,
+      Record<"starter" | "pro", { count: number; first_month: string }>
+    >(contracts.map(({ id, closes }: { id: string; closes: never }) => [id, closes]));
     for (const { id, name, kind } of LISTED.filter(({ isFree }) => !isFree)) {
       const { status, text } = await proxy.get(`/contracts/${id}`);
       expect(status).toBe(200);
@@ -134,8 +140,16 @@ describe("without a key", () => {
       );
       expect(text).toContain('<meta name="robots" content="noindex" />');
       expect(text).toContain(`<h1><bdi>${name}</bdi></h1>`);
+      const told = counts.get(id);
+      if (told === undefined) throw new Error(`/contracts has no ${id}`);
+      const { starter, pro } = told;
+      const month = new Date(`${pro.first_month}-01`).toLocaleDateString("en-GB", {
+        month: "long",
+        year: "numeric",
+        timeZone: "UTC",
+      });
       expect(text).toContain(
-        "Five years of daily closes with Pro (<b>19 USD</b> a month), 90 days with Starter (<b>9 USD</b> a month).",
+        `${pro.count} closes since ${month} with Pro (<b>19 USD</b> a month), ${starter.count} with Starter (<b>9 USD</b> a month).`,
       );
       const { unit, ticker, segment, source, spot_usd } = await answer(id, "pro");
       for (const part of [unit, ticker, segment, source]) expect(text).toContain(part);
@@ -254,7 +268,7 @@ inChromium.each(TIER_NAMES)("in a browser, %s: every figure is the API's", async
     const { delisted_on: day } = body;
     if (day != null) expect(main).toContain(`there are no changes. It was delisted on ${day}.`);
     expect(await page.locator(".tag").allInnerTexts()).toEqual(
-      /carried|discontinued/.test(body.basis) ? [body.basis] : [],
+      body.basis === "discontinued" ? [body.basis] : [],
     );
     expect(await page.locator(".charted").count()).toBe(body.history.length === 0 ? 0 : 1);
   };
@@ -269,27 +283,26 @@ inChromium.each(TIER_NAMES)("in a browser, %s: every figure is the API's", async
   });
 });
 
-/** The closes of a range as dates and figures, by the calendar alone. */
-function within(body: ContractBody, range: string): [string, number][] {
-  const end = new Date(body.session_utc.slice(0, 10));
-  const start = new Date(end);
-  const count = Number.parseInt(range, 10) || 0;
-  if (range.endsWith(" d")) start.setUTCDate(end.getUTCDate() - count);
-  else if (range.endsWith(" m")) start.setUTCMonth(end.getUTCMonth() - count);
-  else start.setUTCFullYear(end.getUTCFullYear() - count);
-  const after = start.toISOString().slice(0, 10);
-  const all = body.history.map(({ date, close_usd }): [string, number] => [date, close_usd]);
-  const year = all.findLastIndex(([date]) => date < end.toISOString().slice(0, 4));
-  if (range === "YTD") return all.slice(year);
-  if (range === "All") return all;
-  // With the close in force then: at 00:00 the day has no close yet.
-  const isMidnight = body.session_utc.includes("T00");
-  const near = new Date(Date.parse(after) - body.max_carry_days * 86_400_000).toISOString();
-  const first = all.findLast(
-    ([date]) => (isMidnight ? date < after : date <= after) && date >= near.slice(0, 10),
-  );
-  return all.filter(([date]) => date >= (first?.[0] ?? after));
+/** What a chart of a range has. */
+function drawnOf(body: ContractBody, label: string): levels.Drawn {
+  const closes = body.history.map(({ date, close_usd, session_utc }) => ({
+    date,
+    close: close_usd,
+    text: String(close_usd),
+    ...(session_utc !== undefined && { session: session_utc }),
+  }));
+  const line = {
+    levels: closes,
+    known: levels.withReferences(closes, body.references),
+    carryDays: body.max_carry_days,
+    to: body.session_utc,
+  };
+  return levels.drawnOf(line, label.toLowerCase().replace(" ", ""));
 }
+
+/** Its levels as dates and figures. */
+const within = (body: ContractBody, label: string): [string, number][] =>
+  drawnOf(body, label).points.map(({ date, close }) => [date, close]);
 
 /** The date and the figure under the cursor. */
 async function read(page: Page): Promise<[string, number]> {
@@ -339,16 +352,11 @@ describe("the chart", () => {
           expect(kept).toBe(range.toLowerCase().replace(" ", ""));
           const closes = within(body, range);
           expect(await readAll(page)).toEqual(closes);
-          const [[first, before], after] = [closes[0], closes.at(-1)?.[1]] as [
-            [string, number],
-            number,
-          ];
-          const change = changeBetween(String(before), String(after));
-          expect(
-            (await page.textContent(".chart-title"))?.replace("+", "").replace("\u{2212}", "-"),
-          ).toBe(`${body.name}: ${change} % since ${first}`);
-          // Title and table have the same figure for a year.
-          if (range === "1 y") expect(Number(change)).toBe(body.chg_yoy_pct);
+          const { points } = drawnOf(body, range);
+          const changes = levels.changesOfContract(body);
+          expect(await page.textContent(".chart-title")).toBe(
+            levels.titleOf(body.name, kept as string, changes, points, Infinity),
+          );
           const slider = page.getByRole("slider");
           expect(await slider.getAttribute("max")).toBe(String(closes.length - 1));
           const day = new Date(closes[0]?.[0] as string);
@@ -388,17 +396,15 @@ describe("the chart", () => {
       await page.mouse.move(box.x + box.width - 1, middle);
       expect(await read(page)).toEqual(closes.at(-1));
       // The close of a day is at its share of the year.
-      const [date, close] = closes[4] as [string, number];
-      const [start, end] = ["2025-11-22", "2026-11-21"].map((day) => Date.parse(day)) as [
+      const [date] = closes[4] as [string, number];
+      const [start, end] = ["2025-11-21", "2026-11-21"].map((day) => Date.parse(day)) as [
         number,
         number,
       ];
-      const share = (Date.parse(date) - start) / (end - start);
+      const share = (Date.parse(`${date}T12:00Z`) - start) / (end - start);
       await page.mouse.move(box.x + share * box.width, middle);
       expect(await read(page)).toEqual(closes[4]);
-      const change = ((close / (closes[3]?.[1] as number) - 1) * 100).toFixed(2);
-      expect(await tip.innerText()).toContain(change.replace("-", "\u{2212}"));
-      expect((await tip.innerText()).split("\n")).toHaveLength(3);
+      expect((await tip.innerText()).split("\n")).toHaveLength(2);
     }),
   );
 
@@ -415,14 +421,14 @@ describe("the chart", () => {
       const lift = () =>
         devtools.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
 
-      const [start, end] = ["2025-11-22", "2026-11-21"].map((day) => Date.parse(day)) as [
+      const [start, end] = ["2025-11-21", "2026-11-21"].map((day) => Date.parse(day)) as [
         number,
         number,
       ];
       await touch("touchStart", box.x + 5);
       for (const at of [2, 8, 9, -2, -6]) {
         const [date, close] = closes.at(at) as [string, number];
-        const share = (Date.parse(date) - start) / (end - start);
+        const share = (Date.parse(`${date}T12:00Z`) - start) / (end - start);
         await touch("touchMove", box.x + share * box.width);
         await expect.poll(() => read(page)).toEqual([date, close]);
         expect(await page.locator(".tip").isVisible()).toBe(true);
@@ -697,6 +703,48 @@ inChromium.each(["starter", "pro"] as const)(
     });
   },
 );
+
+test("an address of another time shows no price of today without a key, but the way to it", async () => {
+  const [id = ""] = idsOf("plain");
+  const { spot_usd } = await answer(id, "free");
+  for (const query of ["as_of=2026-11-20", "as_of=2020-01-01", "publication=1", "as_of=x"]) {
+    const { status, text: page } = await proxy.get(`/contracts/${id}?${query}`);
+    expect([query, status]).toEqual([query, 200]);
+    expect(page).toContain("This address asks for prices as they were known at another time");
+    expect(page).toContain('<a href="#key-field">Paste your key above</a>');
+    expect(page).not.toContain("data-field");
+    expect(page).not.toContain(String(spot_usd));
+    const { text: indices } = await proxy.get(`/indices?${query}`);
+    expect(indices).toContain("This address asks for prices as they were known at another time");
+  }
+  expect((await proxy.get(`/contracts/${id}?as_of=`)).text).toContain("data-field");
+});
+
+inChromium("an address before the first publication shows no figure, also with a key", async () => {
+  const [id = ""] = idsOf("plain");
+  for (const query of ["as_of=2020-01-01", "as_of=x"]) {
+    const { context } = await watchedContext(browser as Browser);
+    try {
+      const page = await context.newPage();
+      await keepKey(page, proxy.pro);
+      await open(page, `${proxy.url}/contracts/${id}?${query}`);
+      const words = query === "as_of=x" ? "The address names no moment" : "Nothing was known then.";
+      expect(await page.innerText("#trouble")).toContain(words);
+      expect(await page.locator("main [data-field], main .chart").count()).toBe(0);
+    } finally {
+      await context.close();
+    }
+  }
+});
+
+inChromium("an address with a publication shows the figures of that one", async () => {
+  const [id = ""] = idsOf("plain");
+  const { json } = await proxy.get(`${API}/prices/${id}?publication=1`, { key: proxy.pro });
+  await visit(`${id}?publication=1`, "pro", async (page) => {
+    expect(await page.textContent("#as-known")).toContain("As of publication 1.");
+    expect(await fieldsOf(page)).toEqual(expected(json));
+  });
+});
 
 inChromium("a day before the first publication is answered in words, with a way back", () =>
   visit("keyed-plain-20", "pro", async (page) => {

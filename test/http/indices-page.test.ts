@@ -2,19 +2,23 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from "vitest";
 import { dayText } from "../../src/site/axis.js";
-import { changeBetween, rounded } from "../../src/site/decimal.js";
-import { closesFrom, startOf } from "../../src/site/history.js";
+import { rounded } from "../../src/site/decimal.js";
+import {
+  changeOfCloses,
+  drawnOf,
+  lineOfIndex,
+  RANGE_WORDS,
+  titleOf,
+} from "../../src/site/levels.js";
 import { expectInSight, keepKey, open, watchedContext, type Watch } from "../pages/visit.ts";
 import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
 import { eventually, snapshotOf, startTestProxy, type TestProxy } from "./fixture.ts";
 import {
   type Answer,
   BROKEN,
-  CONTRIBUTION_FIELDS,
   decimalOf,
   fieldsOf,
   figuresIn,
-  INDEX_FIELDS,
   NAMES,
   publishIndexMarket,
   publishNext,
@@ -23,7 +27,7 @@ import {
 } from "./index-market.ts";
 
 const API = "/api/public/v1";
-const LIST_FIELDS = ["constituents", "series_close"];
+const LIST_FIELDS = ["series_close"];
 /** The ids of the market's indices, as they stand in the table. */
 const IDS = ["composite", "-b-dram--b-", "nand", "foundry"];
 
@@ -58,34 +62,40 @@ const used = async (key: string): Promise<number> =>
 const expectList = (rows: unknown, indices: readonly Answer[]): void =>
   expect(rows).toEqual(indices.map((index) => [index["id"], fieldsOf(index, LIST_FIELDS)]));
 
-/** Beside a chart, changes are of the series; changes of the rolling base are the sums of contributions. */
-const SHOWN_FIELDS = INDEX_FIELDS.filter((field) => field !== "level" && !field.startsWith("chg_"));
-
-/** The change of the series over its last days, as a decimal; `n/a` if it is not so long. */
-function changeOf(history: readonly Point[], days: number): string {
-  const last = history.at(-1) as Point;
-  const from = new Date(Date.parse(last.date) - days * 86_400_000).toISOString().slice(0, 10);
-  const first = history.findLast(({ date }) => date <= from);
-  return first === undefined ? "n/a" : changeBetween(String(first.close), String(last.close));
-}
-
 interface Point {
   readonly date: string;
   readonly close: number;
 }
 
-/** The chart's title: the change of the closes that are drawn. Ranges end with the last close, as on the front page. */
+/** The API's changes of a series; of a service that has none, from close to close. */
+const changesOf = (series: {
+  history: Point[];
+  changes?: Answer[];
+}): Record<string, string | null> =>
+  Object.fromEntries(
+    Object.keys(RANGE_WORDS).map((range) => {
+      const closes = series.history.map(({ date, close }) => ({
+        date,
+        close,
+        text: String(close),
+      }));
+      const told = series.changes?.find((change) => change["range"] === range)?.["change_pct"];
+      const change = series.changes === undefined ? changeOfCloses(closes, range) : (told ?? null);
+      return [range, change === null ? null : Number(change).toFixed(2)];
+    }),
+  );
+
+/** The chart's title: the change of the range that is drawn. */
 async function expectTitle(
   name: string,
-  { series: { history } }: { series: { history: Point[] } },
+  { series }: { series: { history: Point[]; changes?: Answer[] } },
 ): Promise<void> {
   const pressed = page.locator("#series [data-range][aria-pressed=true]");
   const range = (await pressed.getAttribute("data-range")) as string;
-  const last = history.at(-1) as Point;
-  const [first] = closesFrom(history, startOf(range, last.date, history));
-  const change = changeBetween(String(first?.close), String(last.close));
-  const signed = Number(change) > 0 ? `+${change}` : change.replace("-", "\u{2212}");
-  expect(await page.textContent(".chart-title")).toBe(`${name}: ${signed} % since ${first?.date}`);
+  const closes = series.history.map(({ date, close }) => ({ date, close, text: String(close) }));
+  const { points } = drawnOf(lineOfIndex(closes), range);
+  const title = titleOf(name, range, changesOf(series), points, 2);
+  expect(await page.textContent(".chart-title")).toBe(title);
 }
 
 /** Waits until the index is shown, and compares all its figures with the API's. */
@@ -93,25 +103,25 @@ async function expectIndex(id: string, key: string): Promise<void> {
   await page.locator(`#one[data-id="${id}"]:not([aria-busy="true"]) #one-body`).waitFor();
   const { json } = await proxy.get(`${API}/indices/${id}`, { key });
   const { history } = json.series;
-  expect(await figuresIn(page, "#figures")).toEqual({
-    ...fieldsOf(json, SHOWN_FIELDS),
-    series_close: String(history.at(-1).close),
-    series_1d_pct: changeOf(history, 1),
-    series_30d_pct: changeOf(history, 30),
-  });
-  const sums = await page.locator("#totals [data-field]").allInnerTexts();
-  expect(sums.map(decimalOf)).toEqual([
-    decimalOf(rounded(String(Number((json.level - 100).toFixed(6)))) as string),
-    String(json.chg_24h_pct ?? "n/a"),
+  const changes = Object.entries(changesOf(json.series)).map(([range, change]) => [
+    `series_${range}_pct`,
+    change === null ? "n/a" : decimalOf(change),
   ]);
+  expect(await figuresIn(page, "#figures")).toEqual({
+    series_close: String(history.at(-1).close),
+    ...Object.fromEntries(changes),
+    rolling_level: String(json.level),
+    ...fieldsOf(json, ["constituents", "carried"]),
+  });
   const name = id === "composite" ? "Composite" : await page.textContent("#one-title");
   await expectTitle(name as string, json);
-  const largestFirst = json.contributions.toSorted(
-    (a: { contribution: number }, b: { contribution: number }) => b.contribution - a.contribution,
-  );
-  expect(await rowsIn(page, "#contributions")).toEqual(
-    largestFirst.map((item: Answer) => [item["id"], fieldsOf(item, CONTRIBUTION_FIELDS)]),
-  );
+  const parts: readonly { id: string }[] =
+    json.series.changes === undefined
+      ? json.contributions
+      : (json.series.changes.find((change: Answer) => change["range"] === "1y").contributions ??
+        []);
+  const rows = (await rowsIn(page, "#contributions")).map(([part]) => part);
+  expect(parts.filter((part) => !rows.includes(part.id))).toEqual([]);
   const excluded = await page
     .locator("#excluded-list li")
     .evaluateAll((items) => items.map((item) => item.getAttribute("data-id")));
@@ -216,8 +226,8 @@ describe("with a key", () => {
     await page.keyboard.press("Enter");
     await page.waitForURL(`${proxy.url}/indices#nand`);
     expect(await page.textContent("#one-title")).toBe("NAND");
-    await page.locator("#contributions button", { hasText: "Weight" }).press("Enter");
-    expect(await page.innerText("#order")).toMatch(/sorted by Weight, %, descending/);
+    await page.locator("#contributions button", { hasText: "Level" }).press("Enter");
+    expect(await page.innerText("#order")).toMatch(/sorted by Level, USD, descending/);
     expect(watch.complaints).toEqual([]);
   });
 
@@ -233,8 +243,6 @@ describe("with a key", () => {
         `${NAMES[YOUNG]}: no level a year before the session`,
         `${NAMES[BROKEN]}: a break since a year before the session`,
       ]);
-      const carried = page.locator("#contributions tr[data-id=e-carried] .tag");
-      expect(await carried.innerText()).toBe("carried");
       expect(await page.locator("#contributions tbody bdi").allTextContents()).toEqual(
         expect.arrayContaining([NAMES["b-turned"], NAMES["c-long"]]),
       );
@@ -288,12 +296,15 @@ describe("with a key", () => {
   inChromium("of many contributions the largest 20 are shown, and all by a button", async () => {
     const { json } = await proxy.get(`${API}/indices/composite`, { key: proxy.pro });
     const many = Array.from({ length: 1_200 }, (_, at) => ({
-      ...json.contributions[0],
       id: `c-${at}`,
-      contribution: (at - 400) / 100,
+      points: (at - 400) / 100,
+    }));
+    const changes = json.series.changes.map((change: Answer) => ({
+      ...change,
+      contributions: change["range"] === "1y" ? many : [],
     }));
     await page.route("**/indices/composite", (route) =>
-      route.fulfill({ json: { ...json, contributions: many } }),
+      route.fulfill({ json: { ...json, series: { ...json.series, changes } } }),
     );
     await visit(proxy.pro);
     const ids = async (): Promise<string[]> =>
@@ -308,8 +319,8 @@ describe("with a key", () => {
     expect(await page.evaluate("document.activeElement.id")).toBe("more");
     await page.keyboard.press("Space");
     expect((await ids()).length).toBe(20);
-    await page.locator("#contributions button", { hasText: "Weight" }).press("Enter");
-    expect(await page.innerText("#order")).toMatch(/^The 20 largest of .*, sorted by Weight/);
+    await page.locator("#contributions button", { hasText: "24 h" }).press("Enter");
+    expect(await page.innerText("#order")).toMatch(/^The 20 largest of .*, sorted by 24 h, points/);
   });
 
   inChromium("as known at a moment, all figures are of the publication of then", async () => {
@@ -338,7 +349,7 @@ describe("with a key", () => {
     async () => {
       const [first] = (await proxy.get(`${API}/publications?after=0&limit=1`)).json.publications;
       const day = first.at.slice(0, 10);
-      const words = `Nothing was published before ${dayText(day)}.`;
+      const words = `Nothing was known then. Nothing was published before ${dayText(day)}.`;
       await keepKey(page, proxy.pro);
       await open(page, `${proxy.url}/indices?as_of=2001-01-01`);
       expect(await page.innerText("#trouble")).toBe(words);

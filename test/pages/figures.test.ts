@@ -4,14 +4,12 @@
  */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect } from "vitest";
-import { TIER_NAMES, TIERS, type TierName } from "../../src/market/tier.ts";
+import { TIER_NAMES } from "../../src/market/tier.ts";
 import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
 import { idsOf, marketClock, publishMarket } from "./page-market.ts";
-import { changeOfLine } from "../../src/site/contributions.js";
-import { changeOf, rounded } from "../../src/site/decimal.js";
-import { comparablePoints, type Point } from "../../src/site/layout.js";
-import { closeDateOf, closesFrom, rangesWithin, startOf } from "../../src/site/history.js";
+import { rounded } from "../../src/site/decimal.js";
+import { changeOfCloses, RANGE_WORDS } from "../../src/site/levels.js";
 import { pointsOf } from "../../src/site/overview.js";
 import { answersOf, figuresIn } from "./tier-answers.ts";
 import { contractPage, keepKey, open, watchedContext } from "./visit.ts";
@@ -75,19 +73,6 @@ const OF_CONTRACT = [
   "ai_exposure_pct",
   "inputs",
 ];
-/** What a chart of closes shows first: a year, or all if they are fewer. */
-function drawnOf(
-  history: readonly Point[],
-  to: string,
-  tier: TierName,
-  nearDays?: number,
-): readonly Point[] {
-  const { history: depth } = TIERS[tier];
-  const depthDays = depth !== null && "days" in depth ? depth.days : 5 * 365;
-  const range = rangesWithin(history, to, depthDays, nearDays).includes("1y") ? "1y" : "all";
-  return closesFrom(history, startOf(range, to, history, nearDays));
-}
-
 const OF_INDEX = ["level", "chg_24h_pct", "chg_30d_pct"];
 
 describe.each(TIER_NAMES)("%s", (tier) => {
@@ -123,8 +108,7 @@ describe.each(TIER_NAMES)("%s", (tier) => {
           : (await proxy.get("/api/public/v1/sparklines", { key: proxy[tier] })).json.indices;
       for (const line of lines) {
         const points = pointsOf(line, "2026-11-21");
-        // The whole line, 90 days, and over 30 days and one.
-        for (const closes of [366, 90, 31, 2]) addChange(changeOfLine(points.slice(-closes)));
+        for (const range of Object.keys(RANGE_WORDS)) addChange(changeOfCloses(points, range));
       }
       const { memory, semiconductor } = bodyOf("/prices");
       const records: Fields[] = [...memory, ...semiconductor];
@@ -138,27 +122,8 @@ describe.each(TIER_NAMES)("%s", (tier) => {
       for (const kind of KINDS) {
         const id = idsOf(kind).at(tier === "free" ? 0 : -1) as string;
         const body = bodyOf(`/prices/${id}`);
-        // The table of closes says how each one changed.
-        body.history.slice(1).forEach(({ close_usd }: { close_usd: number }, at: number) => {
-          const change = (close_usd / body.history[at].close_usd - 1) * 100;
-          known.add(String(Number(change.toFixed(2))));
-        });
         const perGb = body.usd_per_gb === null ? [] : [rounded(String(body.usd_per_gb), 3)];
         for (const figure of perGb) addChange(figure);
-        const closes: Point[] = body.history.map(
-          ({ date, close_usd }: { date: string; close_usd: number }, at: number) => ({
-            date,
-            close: close_usd,
-            breakReason: body.breaks.find(
-              ({ session_utc }: { session_utc: string }) =>
-                session_utc.slice(0, 10) <= date &&
-                session_utc.slice(0, 10) > (body.history[at - 1]?.date ?? ""),
-            )?.reason,
-          }),
-        );
-        const session = closeDateOf(body.session_utc);
-        const end = body.basis === "discontinued" ? (closes.at(-1)?.date ?? session) : session;
-        addChange(changeOfLine(comparablePoints(drawnOf(closes, end, tier, body.max_carry_days))));
         const corrected = body.corrections.flatMap((correction: Fields) =>
           figuresOf(correction, ["old_usd", "new_usd"]),
         );
@@ -172,16 +137,21 @@ describe.each(TIER_NAMES)("%s", (tier) => {
       if (tier !== "free") {
         const all: Fields[] = bodyOf("/indices").indices;
         const composite = bodyOf("/indices/composite");
-        const { contributions: parts, series, session_utc } = composite;
-        // The sum of contributions.
-        addChange(rounded(changeOf(String(composite.level))));
-        addChange(changeOfLine(drawnOf(series.history, session_utc.slice(0, 10), tier)));
+        const { contributions: parts, series } = composite;
+        const year = series.changes?.find(({ range }: Fields) => range === "1y");
+        const closes = series.history.map(({ date, close }: { date: string; close: number }) => ({
+          date,
+          close,
+        }));
+        for (const range of Object.keys(RANGE_WORDS)) addChange(changeOfCloses(closes, range));
         await look(page, "/indices", [
-          ...all.flatMap((index) => figuresOf(index, ["constituents", "series_close"])),
-          ...figuresOf(composite, ["chg_24h_pct"]),
-          ...parts.flatMap((part: Fields) =>
-            figuresOf(part, ["contribution", "contribution_24h_pct", "spot_usd"]),
-          ),
+          ...all.flatMap((index) => figuresOf(index, ["series_close"])),
+          ...figuresOf(composite, ["level", "constituents", "carried"]),
+          ...(year === undefined
+            ? parts.flatMap((part: Fields) =>
+                figuresOf(part, ["contribution", "contribution_24h_pct", "spot_usd"]),
+              )
+            : year.contributions.flatMap((part: Fields) => figuresOf(part, ["points"]))),
         ]);
       }
       const { sessions } = (await proxy.get("/status.json")).json;

@@ -7,8 +7,9 @@ import { afterAll, beforeAll, describe, expect } from "vitest";
 import { TIER_NAMES, type TierName } from "../../src/market/tier.ts";
 import type { Board, BoardRow } from "../../src/site/board.js";
 import { sparkline } from "../../src/site/chart.js";
+import { lineOfIndex } from "../../src/site/levels.js";
 import { changeBetween, rounded } from "../../src/site/decimal.js";
-import { pointsOf } from "../../src/site/overview.js";
+import { pointsOf, type Line } from "../../src/site/overview.js";
 import { openGatekeeper } from "../../src/state/open.ts";
 import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
@@ -176,7 +177,7 @@ describe.each(TIER_NAMES)("%s", (tier) => {
     expect(await page.textContent("#shown")).toBe(
       tier === "free"
         ? `${all} of ${all + LOCKED.length} contracts, free. See all ${all + LOCKED.length}.`
-        : `${all} contracts: ${memory} memory, ${semiconductor} semiconductor; ${carried} carried from before.`,
+        : `${all} contracts: ${memory} memory, ${semiconductor} semiconductor; ${carried} older than their cadence.`,
     );
     expect(await page.textContent("#attribution")).toBe(body.attribution);
     expect(await page.textContent("#license")).toBe(body.license);
@@ -199,26 +200,25 @@ describe.each(TIER_NAMES)("%s", (tier) => {
     );
     const changeIn = (closes: readonly number[]): number =>
       Number(changeBetween(String(closes[0]), String(closes.at(-1))));
+    const lineOf = (line: Line, date: string) => lineOfIndex(pointsOf(line, date));
     for (const [at, { series_date }] of indices.entries()) {
       const row = rows[at] as (typeof rows)[number];
       expect(row.figures.map((text) => shownChange(text as string))).toEqual([
-        changeIn(lines[at].closes.slice(-90)),
+        changeIn(lines[at].closes.slice(-31)),
         changeIn(lines[at].closes.slice(-2)),
       ]);
       const { closes } = lines[at];
       expect(closes).toHaveLength(at === 0 ? Math.min(366, closes.length) : 90);
-      expect(sparkline(pointsOf(lines[at], series_date), series_date)).toContain(`d="${row.line}"`);
+      expect(sparkline(lineOf(lines[at], series_date))).toContain(`d="${row.line}"`);
     }
-    const title = (await page.textContent("#composite .chart-title"))?.replace(
-      /[\u2068\u2069]/g,
-      "",
-    );
     const { closes } = lines[0];
-    const date = pointsOf(lines[0], indices[0].series_date)[0]?.date;
-    const change = changeIn(closes);
-    const size = Math.abs(change).toFixed(2);
-    const said = `Memory and semiconductor prices are ${change < 0 ? "down" : "up"} ${size}\u{a0}% since ${date}`;
-    expect(title?.startsWith(said), title).toBe(true);
+    const [range, since] =
+      tier === "pro" ? ["1 year", closes.at(-366)] : ["30 days", closes.at(-31)];
+    const change = changeIn([since, closes.at(-1)]);
+    const figure = `${change < 0 ? "\u{2212}" : "+"}${Math.abs(change).toFixed(2)}`;
+    expect(await page.textContent("#composite .chart-title")).toBe(
+      `Memory and semiconductor prices, ${range}: ${figure} %`,
+    );
     const chart = page.locator("#composite [role=img]");
     expect(await chart.getAttribute("aria-label")).toContain(
       rounded(String(lines[0].closes.at(-1))),
@@ -250,7 +250,9 @@ describe.each(TIER_NAMES)("%s", (tier) => {
       const counts = [1, -1].map(
         (way) => moved.filter(({ chg_24h_pct }) => Number(chg_24h_pct) * way > 0).length,
       );
-      expect(text).toContain(`Last 24 hours: ${counts[0]} up, ${counts[1]} down. `);
+      expect(text).toMatch(
+        new RegExp(`^Last 24 hours: ${counts[0]} up, ${counts[1]} down(?:, \\d+ unchanged)?\\. `),
+      );
       for (const [way, word] of [
         [1, /strongest /i],
         [-1, /weakest /i],
@@ -278,29 +280,25 @@ inChromium.each(["starter", "pro"] as const)(
   "%s: each line is drawn from the contract's own history, broken at its breaks",
   async (tier) => {
     const body = await board(tier);
-    const to = body.session_utc.slice(0, 10);
-    const after = new Date(Date.parse(to) - 90 * 86_400_000).toISOString().slice(0, 10);
     const drawn = new Map<string, string>();
     for (const { id } of recordsOf(body)) {
-      const { history, breaks } = (await proxy.get(`${API}/prices/${id}`, keyOf(tier))).json as {
+      const { json } = await proxy.get(`${API}/prices/${id}`, keyOf(tier));
+      const { history, breaks, max_carry_days } = json as {
         history: { date: string; close_usd: number }[];
         breaks: { session_utc: string }[];
+        max_carry_days: number;
       };
-      const points = history.map(({ date, close_usd }, at) => ({
+      const levels = history.map(({ date, close_usd }, at) => ({
         date,
         close: close_usd,
+        ...(`${date}T12` > body.session_utc && { session: body.session_utc }),
         isBreak: breaks.some(({ session_utc }) => {
           const day = session_utc.slice(0, 10);
           return day <= date && (at === 0 || (history[at - 1]?.date as string) < day);
         }),
       }));
-      drawn.set(
-        id,
-        sparkline(
-          points.filter(({ date }) => date > after),
-          to,
-        ),
-      );
+      const line = { levels: levels.slice(-90), carryDays: max_carry_days, to: body.session_utc };
+      drawn.set(id, sparkline(line));
     }
     await visit(tier, async (page) => {
       const rows = await rowsOf(page);

@@ -3,7 +3,8 @@ import { fc, test } from "@fast-check/vitest";
 import { stringify } from "csv-stringify/sync";
 import { describe, expect } from "vitest";
 import { costsOf } from "../../src/site/basket-costs.js";
-import { closesById, type DatedClose } from "../../src/site/history.js";
+import { closesById } from "../../src/site/history.js";
+import type { Level } from "../../src/site/levels.js";
 
 const HEAD =
   "contract_id,date,close_usd,low_usd,high_usd,inputs,basis,session_utc,break_reason".split(",");
@@ -27,7 +28,7 @@ const fileOf = (rows: readonly (readonly [string, string, string, string])[]): s
     ],
     { record_delimiter: "windows", quoted_match: /[\r\n]/ },
   );
-const closeOf = (date: string, text: string, breakReason: string | null = null): DatedClose => ({
+const closeOf = (date: string, text: string, breakReason: string | null = null): Level => ({
   date,
   close: Number(text),
   text,
@@ -67,7 +68,7 @@ describe("closes in a file", () => {
 });
 
 describe("a basket", () => {
-  const days = (from: number, ...closes: (string | null)[]): DatedClose[] =>
+  const days = (from: number, ...closes: (string | null)[]): Level[] =>
     closes.flatMap((usd, at) => (usd === null ? [] : [closeOf(`2026-11-${from + at}`, usd)]));
   const closes = new Map([
     ["daily", days(10, "1", "2", "3", "4", "5", "6", "7")],

@@ -5,7 +5,8 @@ import { dateTicks, dateWords, dayOf, levelTicks } from "../../src/site/axis.js"
 import { chartFile } from "../../src/site/chart-file.js";
 import * as drawing from "../../src/site/chart.js";
 import { bars, sparkline } from "../../src/site/chart.js";
-import { layout, thinned, type ChartOptions, type Point } from "../../src/site/layout.js";
+import { layout, thinned, type ChartOptions } from "../../src/site/layout.js";
+import type { Point } from "../../src/site/levels.js";
 
 /** Each drawn of what `layout` makes of them. */
 const of =
@@ -52,22 +53,31 @@ const series = fc
     });
   });
 
-/** Reads relative path data back: the places of each line, and whether it is closed into a dot. */
-function linesOf(path: string): { places: [number, number][]; isDot: boolean }[] {
-  expect(path).toMatch(/^(?:m-?[\d.]+[ -][\d.]+(?:z|(?: -?[\d.]+[ -][\d.]+)*))+$/);
+/**
+ * Reads path data back: of each line the horizontal parts with their heights. No other part than horizontal and vertical
+ * ones may be there.
+ */
+function linesOf(
+  path: string,
+): { levels: [from: number, to: number, y: number][]; isDot: boolean }[] {
+  expect(path).toMatch(/^(?:m-?[\d.]+ -?[\d.]+(?:z|(?:[hv]-?[\d.]+)*))+$/);
   let [x, y] = [0, 0];
   return path
     .split("m")
     .slice(1)
     .map((line) => {
-      const steps = [...line.matchAll(/-?[\d.]+/g)].map(Number);
-      const places: [number, number][] = [];
-      for (let at = 0; at < steps.length; at += 2) {
-        x += steps[at] as number;
-        y += steps[at + 1] as number;
-        places.push([x, y]);
+      const [begin = "", ...steps] = line.replace("z", "").split(/(?=[hv])/);
+      const [dx, dy] = begin.split(" ").map(Number) as [number, number];
+      x += dx;
+      y += dy;
+      const levels: [number, number, number][] = [];
+      for (const step of steps) {
+        const by = Number(step.slice(1));
+        if (step.startsWith("v")) y += by;
+        else levels.push([x, (x += by), y]);
       }
-      return { places, isDot: line.endsWith("z") };
+      if (steps.length === 0) levels.push([x, x, y]);
+      return { levels, isDot: line.endsWith("z") };
     });
 }
 
@@ -173,7 +183,7 @@ describe("the dates of an axis", () => {
 
 describe("a chart", () => {
   test.prop([series])(
-    "has each close at its day and level; lines end at breaks, and are dotted over gaps",
+    "has each level from its session to the next one, horizontal; lines end at breaks",
     (points) => {
       // Wide enough that no two closes share a column of pixels.
       const options = { ...OPTIONS, widthPx: 100_000 };
@@ -184,33 +194,29 @@ describe("a chart", () => {
       );
       const [first, last] = [points[0], points.at(-1)].map((point) => dayOf((point as Point).date));
       const lines = linesOf(pathIn(html, "curve"));
-      const places = lines.flatMap((line) => line.places);
-      expect(places).toHaveLength(points.length);
-      for (const [at, { date, close }] of points.entries()) {
-        const [x, y] = places[at] as [number, number];
-        const share = (close - (low as number)) / ((high as number) - (low as number));
-        const days =
-          first === last
-            ? 0.5
-            : (dayOf(date) - (first as number)) / ((last as number) - (first as number));
-        expect(Math.abs(x - 1000 * days)).toBeLessThan(0.06);
-        expect(Math.abs(y - (bottomPx - share * (bottomPx - topPx)))).toBeLessThan(0.06);
+      const xOf = ({ date }: Point): number =>
+        1000 *
+        (first === last
+          ? 0.5
+          : (dayOf(date) - (first as number)) / ((last as number) - (first as number)));
+      for (const [at, point] of points.entries()) {
+        const share = (point.close - (low as number)) / ((high as number) - (low as number));
+        const y = bottomPx - share * (bottomPx - topPx);
+        const next = points[at + 1];
+        const [from, to] = [xOf(point), xOf(next ?? point)];
+        const isDrawn = lines
+          .flatMap((line) => line.levels)
+          .some(
+            (level) =>
+              Math.abs(level[2] - y) < 0.06 && level[0] - from < 0.11 && to - level[1] < 0.11,
+          );
+        // The last level has no length yet, and equal ones are one.
+        expect(isDrawn || next === undefined).toBe(true);
         expect(y).toBeGreaterThan(topPx - 0.06);
         expect(y).toBeLessThan(bottomPx + 0.06);
       }
-      const runs: number[] = [];
-      let gaps = 0;
-      points.forEach(({ date, isBreak }, at) => {
-        const before = points[at - 1];
-        const isGap = !isBreak && before && dayOf(date) - dayOf(before.date) > 3;
-        if (isGap) gaps += 1;
-        if (at === 0 || isBreak || isGap) runs.push(0);
-        runs[runs.length - 1] = (runs.at(-1) as number) + 1;
-      });
-      expect(lines.map((line) => line.places.length)).toEqual(runs);
-      expect(lines.map(({ isDot }) => isDot)).toEqual(runs.map((length) => length === 1));
-      const dotted = gaps === 0 ? [] : linesOf(pathIn(html, "gap"));
-      expect(dotted.map((line) => line.places.length)).toEqual(Array(gaps).fill(2));
+      const breaks = points.slice(1).filter(({ isBreak }) => isBreak).length;
+      expect(lines).toHaveLength(1 + breaks);
       const corrected = points.filter(({ isCorrected }) => isCorrected).length;
       expect(html.split('class="corrected"')).toHaveLength(corrected + 1);
     },
@@ -268,10 +274,14 @@ describe("a chart", () => {
     ]);
     expect(html).toContain(">From 22 May 2026: 5600 MT/s</text>");
     expect(html).toContain("Breaks: 2026-05-22 (5600 MT/s).");
-    const lengths = ["past", "curve"].map(
-      (kind) => linesOf(pathIn(html, kind)).flatMap(({ places }) => places).length,
-    );
-    expect(lengths).toEqual([at, YEAR.length - at]);
+    const ends = ["past", "curve"].map((kind) => {
+      const levels = linesOf(pathIn(html, kind)).flatMap((line) => line.levels);
+      return [levels[0]?.[0], levels.at(-1)?.[1]].map((end) => Math.round(end ?? Number.NaN));
+    });
+    expect(ends).toEqual([
+      [0, 499],
+      [499, 1000],
+    ]);
     // High and low are of what compares with the last close, and stand below the chart.
     expect(html).not.toContain(">High");
     expect(html.split('class="extreme"')).toHaveLength(3);
@@ -327,7 +337,7 @@ describe("a chart", () => {
     );
     const { levels: labels } = layout(banded, OPTIONS);
     expect(numberIn(labels.at(-1)?.text as string)).toBeGreaterThanOrEqual(15.6);
-    expect(pathIn(chart(banded, OPTIONS), "band").match(/[\d.]+/g)).toHaveLength(4 * 266);
+    expect(pathIn(chart(banded, OPTIONS), "band")).toMatch(/^M[\d.]+ [\d.]+(?:[HV][\d.]+)+z$/);
     expect(chart(YEAR, OPTIONS)).not.toContain('class="band"');
     expect(chartHtml(banded, OPTIONS)).toContain(
       "Lowest to highest price, given since 1 Mar 2026<",
@@ -335,11 +345,15 @@ describe("a chart", () => {
     expect(chartHtml(banded.slice(100), OPTIONS)).toContain("Lowest to highest price<");
   });
 
-  test("is dotted up to the last date where the last close is carried", () => {
+  test("ends with the last level, where its carry limit ends it", () => {
+    const held = YEAR.with(YEAR.length - 1, {
+      ...(YEAR.at(-1) as Point),
+      until: "2026-12-01T12:00:00.000Z",
+    });
     const late = { ...OPTIONS, to: "2026-12-21" };
-    expect(linesOf(pathIn(chart(YEAR, late), "gap"))).toHaveLength(1);
-    expect(chartHtml(YEAR, late)).toContain("Carried: no new close for more than 3 days");
-    expect(chartHtml(YEAR, OPTIONS)).not.toContain("Carried");
+    const [line] = linesOf(pathIn(chart(held, late), "curve"));
+    expect(line?.levels.at(-1)?.[1]).toBeCloseTo((375 / 395) * 1000, 0);
+    expect(chartHtml(held, late)).not.toContain("Carried");
   });
 
   test("has a line at the base, if the closes come near it", () => {
@@ -366,11 +380,10 @@ describe("a chart", () => {
     expect(dates.map(({ x }) => x)).toEqual([0, 100]);
   });
 
-  test("has dots where closes are days apart, and none where they are daily", () => {
+  test("has a dot where a level stands alone and has no length", () => {
     const dots = (points: readonly Point[]) =>
       chart(points, OPTIONS).split('class="dot"').length - 1;
     expect(dots(YEAR)).toBe(0);
-    expect(dots(YEAR.filter((_, at) => at % 7 === 0))).toBe(53);
     expect(dots(YEAR.slice(0, 1))).toBe(1);
   });
 
@@ -402,35 +415,43 @@ describe("a chart", () => {
 });
 
 describe("a sparkline", () => {
-  test.prop([series])("stays in its box and spans the range of its 90 days", (all) => {
-    const { date: to } = all.at(-1) as Point;
-    const points = all.filter(({ date }) => dayOf(date) > dayOf(to) - 90);
-    const lines = linesOf(pathIn(sparkline(all, to)));
-    const places = lines.flatMap((line) => line.places);
-    for (const [x, y] of places) {
-      expect(x).toBeGreaterThanOrEqual(4);
-      expect(x).toBeLessThanOrEqual(176);
-      expect(y).toBeGreaterThanOrEqual(4);
-      expect(y).toBeLessThanOrEqual(36);
-    }
-    const closes = points.map(({ close }) => close);
-    const heights = places.map(([, y]) => y);
-    expect(places).toHaveLength(points.length);
-    expect(heights[closes.indexOf(Math.max(...closes))]).toBe(new Set(closes).size === 1 ? 20 : 4);
-    expect(places.at(-1)?.[0]).toBe(176);
-    expect(lines).toHaveLength(1 + points.slice(1).filter(({ isBreak }) => isBreak).length);
-  });
+  test.prop([series])(
+    "stays in its box, spans the range of its 90 days, and never slopes",
+    (all) => {
+      const { date } = all.at(-1) as Point;
+      const line = { levels: all, carryDays: 400, to: `${date}T12:00:00.000Z` };
+      const lines = linesOf(pathIn(sparkline(line)));
+      const heights = lines.flatMap(({ levels }) => levels.map(([, , y]) => y));
+      for (const [from, to, y] of lines.flatMap(({ levels }) => levels)) {
+        expect(from).toBeGreaterThanOrEqual(4);
+        expect(to).toBeLessThanOrEqual(176);
+        expect(y).toBeGreaterThanOrEqual(4);
+        expect(y).toBeLessThanOrEqual(36);
+      }
+      expect(heights.length).toBeGreaterThan(0);
+    },
+  );
 
-  test("has a last close of long ago at its left edge", () => {
-    const points = [
-      { date: "2026-01-01", close: 3 },
-      { date: "2026-02-01", close: 4 },
+  test("draws a price of a quarter as steps, up to the end", () => {
+    const levels = [
+      { date: "2026-05-03", close: 3 },
+      { date: "2026-08-03", close: 4 },
+      { date: "2026-11-02", close: 6 },
     ];
-    expect(pathIn(sparkline(points, "2026-11-21"))).toBe("m4 20z");
-  });
-
-  test("of no close is an empty picture", () => {
-    expect(sparkline([], "2026-11-21")).toContain('d=""');
+    const line = { levels, carryDays: 138, to: "2026-11-28T12:00:00.000Z" };
+    // The price of 3 August is in force 90 days before the end.
+    expect(linesOf(pathIn(sparkline(line)))).toEqual([
+      {
+        levels: [
+          [4, 126, 36],
+          [126, 176, 4],
+        ],
+        isDot: false,
+      },
+    ]);
+    // Over its limit it is no more.
+    const over = linesOf(pathIn(sparkline({ ...line, carryDays: 30 })));
+    expect(over.map((part) => part.levels)).toEqual([[[4, 10, 36]], [[126, 176, 4]]]);
   });
 });
 

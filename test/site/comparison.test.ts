@@ -11,6 +11,7 @@ import {
   scaleWords,
   type Line,
 } from "../../src/site/comparison.js";
+import type { Level } from "../../src/site/levels.js";
 
 const day = (at: number): string => new Date(Date.UTC(2026, 9, 1 + at)).toISOString().slice(0, 10);
 const points = (closes: readonly (number | null)[]) =>
@@ -19,64 +20,111 @@ const points = (closes: readonly (number | null)[]) =>
   );
 
 const HOSTILE = `"><img src=x onerror=alert(1)>`;
+const at = (days: number): string => `${day(days)}T12:00:00.000Z`;
+const lineOf = (levels: readonly Level[], carryDays = 45) => ({ levels, carryDays, to: at(7) });
 const MODULE: Line = {
   id: "module",
   name: "A module",
   unit: "USD per module",
   capacityGb: 16,
-  points: points([80, 81, 82, 90, null, null, 99, 120]),
+  line: lineOf(points([80, 81, 82, 90, null, null, 99, 120])),
+  changes: {},
 };
 const CHIP: Line = {
   id: "chip",
   name: HOSTILE,
   unit: "USD per chip",
   capacityGb: null,
-  points: points([null, null, 2, 4, 5, 5.5, 6, 3]).map((point) =>
-    point.date === day(3) ? { ...point, isBreak: true, breakReason: "5600 MT/s" } : point,
+  line: lineOf(
+    points([null, null, 2, 4, 5, 5.5, 6, 3]).map((point) =>
+      point.date === day(3) ? { ...point, isBreak: true, breakReason: "5600 MT/s" } : point,
+    ),
   ),
+  changes: {},
 };
 const INDEX: Line = {
   id: "dram",
   name: "DRAM",
   unit: null,
   capacityGb: null,
-  points: points([100, 101, 102, 103, 104, 105, 106, 107]),
+  line: lineOf(points([100, 101, 102, 103, 104, 105, 106, 107]), Infinity),
+  changes: {},
 };
 
 const closesOf = ({ lines }: ReturnType<typeof onScale>) =>
   Object.fromEntries(lines.map((line) => [line.id, line.points.map(({ close }) => close)]));
-const OPTIONS = { from: day(0), to: day(7), isLog: false, base: null, widthPx: 900, heightPx: 400 };
+const OPTIONS = {
+  from: at(0),
+  to: at(7),
+  isLog: false,
+  isRebased: false,
+  widthPx: 900,
+  heightPx: 400,
+};
 
 describe("rebased", () => {
-  test("all lines are 100 on the first day that all have, after the last break of each", () => {
-    const scaled = onScale([MODULE, CHIP, INDEX], "rebased", day(0));
-    expect([scaled.base, scaled.leftOut]).toEqual([day(3), []]);
-    expect(closesOf(scaled)).toEqual({
-      module: [100, 110, 133.333333],
-      chip: [100, 125, 137.5, 150, 75],
-      dram: [100, 100.970874, 101.941748, 102.912621, 103.883495],
-    });
-    expect(scaleWords("rebased", scaled)).toBe("Each line is 100 on 4 October 2026.");
+  test("a line with a level in force at the start begins at 100, whatever its age", () => {
+    const quarterly = {
+      ...MODULE,
+      line: lineOf(points([80, null, null, null, null, null, 100]), 92),
+    };
+    const scaled = onScale([quarterly, INDEX], "rebased", at(5));
+    expect(closesOf(scaled)).toEqual({ module: [100, 125], dram: [100, 100.952381, 101.904762] });
+    expect(scaled.lines.map(({ points: [first], since }) => [first?.at, since])).toEqual([
+      [at(5), null],
+      [at(5), null],
+    ]);
+    expect(scaleWords("rebased", scaled.lines, at(5))).toBe(
+      "Lines begin at 100 on 6 October 2026.",
+    );
   });
 
-  test("a line without a close on that day begins with the one in force", () => {
-    const young = { ...INDEX, id: "young", points: INDEX.points.slice(5) };
-    const scaled = onScale([MODULE, young], "rebased", day(0));
-    expect(closesOf(scaled)["module"]).toEqual([100, 110, 133.333333]);
-    expect(scaled.lines[0]?.points[0]?.date).toBe(day(5));
-    expect(scaleWords("rebased", scaled)).toBe(
-      "Each line is 100 on 6 October 2026. DRAM has no earlier close that compares.",
+  test("a later line begins at the first of the chosen lines that is drawn by then", () => {
+    const young = {
+      ...INDEX,
+      id: "young",
+      line: lineOf(points([null, null, null, null, null, 50, 60])),
+    };
+    const scaled = onScale([young, MODULE, INDEX], "rebased", at(0));
+    // The module, which is chosen before the index, is at 90 / 80.
+    expect(closesOf(scaled)["young"]).toEqual([112.5, 135]);
+    expect(closesOf(scaled)["module"]?.[0]).toBe(100);
+    expect(scaled.lines[0]?.since).toBe(day(5));
+    expect(scaled.leftOut).toEqual([]);
+  });
+
+  test("a break begins a line anew, and nothing disappears", () => {
+    const scaled = onScale([MODULE, CHIP, INDEX], "rebased", at(0));
+    expect(closesOf(scaled)["chip"]).toEqual([112.5, 140.625, 154.6875, 168.75, 84.375]);
+    expect(scaled.lines[1]?.since).toBe(day(3));
+    expect(breakWords(scaled.lines)).toEqual([`Break of ${HOSTILE} on 4 Oct 2026: 5600 MT/s`]);
+  });
+
+  test("if none has a level at the start, the earliest begins at 100", () => {
+    const late = { ...MODULE, line: lineOf(points([null, null, 10, 20])) };
+    const later = { ...CHIP, line: lineOf(points([null, null, null, 3, 6])) };
+    const scaled = onScale([later, late], "rebased", at(0));
+    expect(closesOf(scaled)).toEqual({ module: [100, 200], chip: [200, 400] });
+    expect(scaleWords("rebased", scaled.lines, at(0))).toMatch(
+      /^Lines begin at 100 on 3 October 2026\./,
     );
+  });
+
+  test("a contract without a level in the range is named", () => {
+    const gone = { ...MODULE, line: lineOf(points([80]), 1) };
+    expect(onScale([gone], "rebased", at(5)).leftOut).toEqual([
+      { name: "A module", why: "no level in force in this range" },
+    ]);
   });
 });
 
 describe("in US dollars", () => {
   test("an index has no price; per gigabyte a contract needs a capacity", () => {
-    const usd = onScale([MODULE, CHIP, INDEX], "usd", day(2));
+    const usd = onScale([MODULE, CHIP, INDEX], "usd", at(2));
     expect(closesOf(usd)).toEqual({ module: [82, 90, 99, 120], chip: [2, 4, 5, 5.5, 6, 3] });
     expect(usd.leftOut).toEqual([{ name: "DRAM", why: "an index has no price" }]);
-    expect(scaleWords("usd", usd)).toBe("USD per unit of each contract");
-    const perGb = onScale([MODULE, CHIP, INDEX], "gb", day(6));
+    expect(scaleWords("usd", usd.lines, at(2))).toBe("USD per unit of each contract");
+    const perGb = onScale([MODULE, CHIP, INDEX], "gb", at(6));
     expect(closesOf(perGb)).toEqual({ module: [6.1875, 7.5] });
     expect(perGb.leftOut.map(({ why }) => why)).toEqual([
       "no capacity in gigabytes",
@@ -86,7 +134,7 @@ describe("in US dollars", () => {
   });
 
   test("a break stays a break, and is said in words", () => {
-    const { lines } = onScale([CHIP], "usd", day(0));
+    const { lines } = onScale([CHIP], "usd", at(0));
     const html = comparisonHtml(layoutOf(lines, OPTIONS), "Chips");
     expect(/d="(m[^"]*)"/.exec(html)?.[1]?.split("m")).toHaveLength(3);
     expect(html.match(/<line class="break"/g)).toHaveLength(1);
@@ -94,9 +142,9 @@ describe("in US dollars", () => {
   });
 
   test("days are real days, and equal ratios are equally far apart on a logarithmic axis", () => {
-    const doubled = { ...MODULE, points: points([1, 10, null, null, 100]) };
-    const { lines } = onScale([doubled], "usd", day(0));
-    const laid = layoutOf(lines, { ...OPTIONS, to: day(4), isLog: true });
+    const doubled = { ...MODULE, line: { ...lineOf(points([1, 10, null, null, 100])), to: at(4) } };
+    const { lines } = onScale([doubled], "usd", at(0));
+    const laid = layoutOf(lines, { ...OPTIONS, to: at(4), isLog: true });
     const places = laid.lines[0]?.places ?? [];
     expect(places.map(({ x }) => x)).toEqual([0, 25, 100]);
     const [a, b, c] = places.map(({ y }) => y) as [number, number, number];
@@ -105,7 +153,7 @@ describe("in US dollars", () => {
   });
 
   test("a level of zero has no logarithm: the axis is linear", () => {
-    const { lines } = onScale([{ ...MODULE, points: points([0, 10]) }], "usd", day(0));
+    const { lines } = onScale([{ ...MODULE, line: lineOf(points([0, 10])) }], "usd", at(0));
     const { places = [] } = layoutOf(lines, { ...OPTIONS, isLog: true }).lines[0] ?? {};
     expect(places.every(({ y }) => Number.isFinite(y))).toBe(true);
   });
@@ -115,17 +163,17 @@ test("labels at the end of lines that meet do not cover each other", () => {
   const lines = [0, 1, 2, 3].map((at) => ({
     ...MODULE,
     id: `m${at}`,
-    points: points([80 - at, 90]),
+    line: lineOf(points([80 - at, 90])),
   }));
-  const { ends } = layoutOf(onScale(lines, "usd", day(0)).lines, OPTIONS);
+  const { ends } = layoutOf(onScale(lines, "usd", at(0)).lines, OPTIONS);
   const heights = ends.map(({ labelY }) => labelY).toSorted((a, b) => a - b);
   for (const [at, y] of heights.slice(1).entries()) {
     expect(y - (heights[at] as number)).toBeGreaterThanOrEqual(16);
   }
 });
 
-test("the cursor reads all lines at a day, of each the last close until then", () => {
-  const { lines } = onScale([MODULE, CHIP], "usd", day(0));
+test("the cursor reads all lines at an instant, of each the level in force", () => {
+  const { lines } = onScale([MODULE, CHIP], "usd", at(0));
   const read = linesReader(layoutOf(lines, OPTIONS));
   expect(read(0).words).toBe("1 October 2026: A module 80.00");
   expect(read(5).words).toBe(`6 October 2026: A module 90.00, ${HOSTILE} 5.50`);
@@ -133,18 +181,18 @@ test("the cursor reads all lines at a day, of each the last close until then", (
   expect(read(5).dots.map(({ name }) => name)).toEqual(["end-0", "end-1"]);
 });
 
-test("the drawn lines can be saved as CSV, a row for each day", () => {
-  const { lines } = onScale([MODULE, CHIP], "usd", day(5));
+test("the drawn lines can be saved as CSV, with the levels in force at each instant", () => {
+  const { lines } = onScale([MODULE, CHIP], "usd", at(5));
   expect(comparisonCsv(lines)).toBe(
-    "date,module,chip\r\n2026-10-06,,5.5\r\n2026-10-07,99,6\r\n2026-10-08,120,3\r\n",
+    `instant_utc,module,chip\r\n${at(5)},90,5.5\r\n${at(6)},99,6\r\n${at(7)},120,3\r\n`,
   );
 });
 
 test("hostile names are text on the page, for the cursor and in the file", () => {
-  const { lines } = onScale([CHIP, INDEX], "rebased", day(0));
-  const laid = layoutOf(lines, { ...OPTIONS, base: day(3) });
+  const { lines } = onScale([CHIP, INDEX], "rebased", at(0));
+  const laid = layoutOf(lines, { ...OPTIONS, isRebased: true });
   const file = comparisonFile(laid, HOSTILE, HOSTILE, [HOSTILE]);
-  for (const text of [comparisonHtml(laid, HOSTILE), linesReader(laid)(0).html, file]) {
+  for (const text of [comparisonHtml(laid, HOSTILE), linesReader(laid)(7).html, file]) {
     expect(text).not.toContain("<img");
     expect(text).toContain("&lt;img");
   }

@@ -1,17 +1,8 @@
-/** Which closes of a contract are after a break or corrected, ranges, and the chart as a file. */
+/** Which closes of a contract are after a break or corrected, and the chart as a file. */
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
 import { chartFile } from "../../src/site/chart-file.js";
-import { dayOf } from "../../src/site/axis.js";
-import {
-  closeDateOf,
-  closesFrom,
-  closesOf,
-  rangesWithin,
-  startOf,
-} from "../../src/site/history.js";
-import { historyFloor, TIERS } from "../../src/market/tier.ts";
-import { dateText, parseSession, yearsBefore } from "../../src/market/session.ts";
+import { closesAmong, closesOf, levelsById } from "../../src/site/history.js";
 
 const HEAD =
   "contract_id,date,close_usd,low_usd,high_usd,inputs,basis,session_utc,break_reason\r\n";
@@ -62,57 +53,23 @@ describe("closes out of the file of histories", () => {
   });
 });
 
-test("a range begins on the day that a change of its length counts from", () => {
-  for (const to of ["2026-11-21", "2028-02-29", "2029-02-28", "2027-01-01"]) {
-    const session = parseSession(`${to}T12Z`) as number;
-    const day = Math.floor(session / 2);
-    expect(startOf("90d", to)).toBe(dateText(historyFloor(TIERS.starter, session) as number));
-    expect(startOf("5y", to)).toBe(dateText(historyFloor(TIERS.pro, session) as number));
-    expect(startOf("1y", to)).toBe(dateText(yearsBefore(day, 1)));
-  }
-  // Of a Friday's close on a Sunday, not of one a week old.
-  const friday = [{ date: "2026-10-16", close: 1 }];
-  expect(startOf("30d", "2026-11-17", friday)).toBe("2026-10-16");
-  expect(startOf("30d", "2026-11-24", friday)).toBe("2026-10-25");
-});
-
-test("at 00:00 a range counts from the day before, and begins with the close in force then", () => {
-  expect(closeDateOf("2026-11-21T00:00:00.000Z")).toBe("2026-11-20");
-  expect(closeDateOf("2026-11-21T12:00:00.000Z")).toBe("2026-11-21");
-  const closes = [{ date: "2025-11-20", close: 1 }];
-  expect(startOf("90d", "2026-11-20", closes)).toBe("2026-08-22");
-  expect(startOf("90d", "2026-11-20", closes, 300)).toBe("2025-11-20");
-});
-
-test("half a year, and the year to date", () => {
-  expect(startOf("6m", "2026-11-21")).toBe("2026-05-21");
-  expect(startOf("6m", "2026-08-31")).toBe("2026-02-28");
-  expect(startOf("6m", "2026-03-31")).toBe("2025-09-30");
-  const closes = ["2025-12-28", "2025-12-30", "2026-01-02"].map((date) => ({ date, close: 1 }));
-  expect(startOf("ytd", "2026-11-21", closes)).toBe("2025-12-30");
-  expect(startOf("ytd", "2026-11-21", closes.slice(2))).toBe("2026-01-01");
-});
-
-test("the ranges offered begin within the closes and within the tier's depth", () => {
-  const closesFor = (days: number) =>
-    Array.from({ length: days }, (_, at) => ({
-      date: dateText(dayOf("2026-11-21") - days + 1 + at),
-      close: 1,
-    }));
-  const offered = (days: number, depthDays: number) =>
-    rangesWithin(closesFor(days), "2026-11-21", depthDays);
-  expect(offered(90, 90)).toEqual(["30d", "90d", "all"]);
-  expect(offered(1826, 1825)).toEqual(["30d", "90d", "6m", "ytd", "1y", "5y", "all"]);
-  expect(offered(1700, 1825)).toContain("5y");
-  expect(offered(400, 1825)).toEqual(["30d", "90d", "6m", "ytd", "1y", "all"]);
-  expect(offered(1826, 90)).toEqual(["30d", "90d", "all"]);
-  expect(offered(12, 1825)).toEqual(["all"]);
-});
-
-test("a range always has the last close", () => {
-  const closes = closesOf(CSV, []);
-  expect(closesFrom(closes, "2026-11-20").map(({ text }) => text)).toEqual(["3", "0.000001"]);
-  expect(closesFrom(closes, "2027-01-01").map(({ text }) => text)).toEqual(["0.000001"]);
+test("the closes among levels are the last of each date; breaks between them stay", () => {
+  const head =
+    "contract_id,session_utc,spot_usd,low_usd,high_usd,inputs,basis,as_of,break_reason\r\n";
+  const row = (session: string, usd: string, day: string, reason = ""): string =>
+    `a,${session}:00:00.000Z,${usd},,,,reported,${day},${reason}\r\n`;
+  const csv =
+    head +
+    row("2026-11-19T12", "1", "2026-11-19") +
+    row("2026-11-20T00", "2", "2026-11-20", "In trays") +
+    row("2026-11-20T12", "3", "2026-11-20") +
+    row("2026-11-21T00", "4", "2026-11-21");
+  const closes = closesAmong(levelsById(csv).get("a") ?? []);
+  expect(closes.map(({ session, text, breakReason }) => [session, text, breakReason])).toEqual([
+    ["2026-11-19T12:00:00.000Z", "1", null],
+    ["2026-11-20T12:00:00.000Z", "3", "In trays"],
+    ["2026-11-21T00:00:00.000Z", "4", null],
+  ]);
 });
 
 describe("the chart as a file", () => {

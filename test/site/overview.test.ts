@@ -1,7 +1,7 @@
-/** The part above the board: the finding in words, and the largest moves. */
+/** The part above the board: the indices, and the largest moves. */
 import { describe, expect, test } from "vitest";
 import type { BoardRow } from "../../src/site/board.js";
-import { finding, movesHtml, overviewTable, pointsOf } from "../../src/site/overview.js";
+import { contractLine, movesHtml, overviewTable, pointsOf } from "../../src/site/overview.js";
 
 const index = (name: string) => ({
   id: name.toLowerCase(),
@@ -10,68 +10,15 @@ const index = (name: string) => ({
 });
 const COMPOSITE = index("composite");
 
-/** The sentence for lines of these closes, one a day. */
-function findingOf(
-  composite: readonly number[],
-  segments: Readonly<Record<string, readonly number[]>>,
-) {
-  const named = { composite, ...segments };
-  const lines = Object.entries(named).map(([name, closes]) => ({ id: index(name).id, closes }));
-  return finding(Object.keys(named).map(index), new Map(lines.map((line) => [line.id, line])));
-}
-
-describe("the finding", () => {
-  const ALL = "Memory and semiconductor prices are";
-  const SINCE = "since 2026-11-19";
-  test.each<[readonly number[], Readonly<Record<string, readonly number[]>>, string]>([
-    [
-      [100, 90, 108.8192],
-      { A: [1, 1.04], B: [50, 57.05] },
-      `${ALL} up 8.82\u{a0}% ${SINCE}; B leads since 2026-11-20, +14.10\u{a0}%`,
-    ],
-    [
-      [200, 210, 193.8098],
-      { A: [1, 1.04], B: [100, 90.005], C: [1, 0.91] },
-      `${ALL} down 3.10\u{a0}% ${SINCE}; B falls most since 2026-11-20, \u{2212}10.00\u{a0}%`,
-    ],
-    // Rounded half away from zero, from the drawn closes.
-    [[100, 1, 100.125], { A: [1, 1] }, `${ALL} up 0.13\u{a0}% ${SINCE}`],
-    [[100, 1, 99.875], { A: [1, 1] }, `${ALL} down 0.13\u{a0}% ${SINCE}`],
-    // The first of equal ones; one segment alone is the market; one that fell leads nothing.
-    [
-      [100, 1, 110],
-      { A: [5, 6], B: [10, 12] },
-      `${ALL} up 10.00\u{a0}% ${SINCE}; A leads since 2026-11-20, +20.00\u{a0}%`,
-    ],
-    // Lines of the same days: their begin is said once.
-    [
-      [100, 110],
-      { A: [5, 6], B: [10, 11] },
-      `${ALL} up 10.00\u{a0}% since 2026-11-20; A leads, +20.00\u{a0}%`,
-    ],
-    [[100, 1, 110], { A: [5, 6], B: [7] }, `${ALL} up 10.00\u{a0}% ${SINCE}`],
-    [[100, 1, 100.01], { A: [1, 0.99], B: [1, 0.98] }, `${ALL} up 0.01\u{a0}% ${SINCE}`],
-    [[100, 1, 100.004], { A: [1, 2], B: [1, 2] }, `${ALL} unchanged ${SINCE}`],
-    [[100], { A: [1, 2] }, "Memory and semiconductor prices"],
-  ])("of %j and %j", (composite, segments, text) => {
-    const said = findingOf(composite, segments);
-    expect(said.replaceAll(/[\u{2068}\u{2069}]/gu, "")).toBe(text);
-  });
-
-  test("a name cannot turn the words around it", () => {
-    const said = findingOf([1, 2], { "\u{202E}A": [1, 3], B: [2, 1] });
-    expect(said).toContain("; \u{2068}\u{202E}A\u{2069} leads");
-  });
-});
-
-test("a row of the indices has its line's change", () => {
-  const lines = new Map([["composite", { id: "composite", closes: [80, 100, 90] }]]);
+test("a row of the indices has the changes from close to close, over whole ranges alone", () => {
+  const closes = [80, ...Array<number>(29).fill(100), 90];
+  const lines = new Map([["composite", { id: "composite", closes }]]);
   const html = overviewTable([COMPOSITE, index("A")], lines);
-  expect(html).toContain("90 d %");
+  expect(html).toContain("30 d %");
   expect(html).toContain("+12.50");
-  // The last day of the line, so that a series of a few days has it.
   expect(html).toContain("\u{2212}10.00");
-  expect(html).not.toContain("1 year");
+  const short = new Map([["composite", { id: "composite", closes: closes.slice(1) }]]);
+  expect(overviewTable([COMPOSITE], short)).toContain("n/a");
 });
 
 test("of many indices the first are listed, with the way to all", () => {
@@ -148,4 +95,13 @@ test("a contract's closes stand at their days, an index's one a day", () => {
   ]);
   const days = pointsOf({ id: "a", closes: [1, 2] }, "2026-11-21").map(({ date }) => date);
   expect(days).toEqual(["2026-11-20", "2026-11-21"]);
+});
+
+test("a contract's last close is not after the session", () => {
+  const line = { id: "a", closes: [1, 2], days_ago: [1, 0] };
+  const { levels } = contractLine(line, "2026-11-21T00:00:00.000Z", 45);
+  expect(levels.map(({ date, session }) => session ?? date)).toEqual([
+    "2026-11-20",
+    "2026-11-21T00:00:00.000Z",
+  ]);
 });

@@ -1,7 +1,8 @@
 /** The board: every contract with its level, its changes, and its last 90 days as a sparkline. */
+import { carryLimitDays } from "../../market/contract.ts";
 import { formatMicros, type Decimal } from "../../market/decimal.ts";
 import { dateOf } from "../../market/series.ts";
-import { dateText, dayOf, type Session } from "../../market/session.ts";
+import { dateText, sessionUtc, type Session } from "../../market/session.ts";
 import { basisOf, type BoardRecord } from "../../market/view.ts";
 import { sparkline } from "../../site/chart.js";
 import { scrolling, section, tableHtml, type TableColumn } from "../../site/html.js";
@@ -14,7 +15,11 @@ const SPARK_DAYS = 90;
  * A table in board order, which the page's script can sort and filter. A cell's `data-value` is the
  * published number; a cell without a number has none.
  */
-export function boardSection(records: readonly BoardRecord[], session: Session): string {
+export function boardSection(
+  records: readonly BoardRecord[],
+  session: Session,
+  maxCarryDays: number,
+): string {
   const segments = [...new Set(records.map(({ contract }) => contract.segment))];
   const options = segments
     .map((segment) => `<option value="${escaped(segment)}">${escaped(segment)}</option>`)
@@ -31,13 +36,16 @@ ${scrolling(
   "Board",
   tableHtml(
     ' id="contracts"',
-    [...COLUMNS, { label: `${SPARK_DAYS} days`, html: (record) => spark(record, session) }],
+    [
+      ...COLUMNS,
+      { label: `${SPARK_DAYS} days`, html: (record) => spark(record, session, maxCarryDays) },
+    ],
     records,
     ({ carried, contract }) =>
       ` data-segment="${escaped(contract.segment)}"${carried ? ' class="carried"' : ""}`,
   ),
 )}
-<p class="note">Levels in US dollars per the contract's unit; changes in percent. A sparkline spans its own range, is broken where levels are not comparable, and ends with the last level given.</p>`,
+<p class="note">Levels in US dollars per the contract's unit; changes in percent. A sparkline spans its own range, is broken where levels are not comparable, and holds each level until the next one.</p>`,
   );
 }
 
@@ -62,13 +70,15 @@ function changeColumn(label: string, field: "24h" | "30d" | "1y"): TableColumn<B
   return { label, field, value, html: (record) => changeHtml(value(record)) };
 }
 
-/** The closes of the last 90 days as a picture without text: the columns have the numbers. */
-function spark({ series }: BoardRecord, session: Session): string {
-  const to = dayOf(session);
-  const points = series.closes(session, to - SPARK_DAYS).map(({ date, level, breakReason }) => ({
-    date: dateText(date),
-    close: Number(formatMicros(level.usd)),
-    isBreak: breakReason !== null,
+/** The levels of the last 90 days as a picture without text: the columns have the numbers. */
+function spark({ series, contract }: BoardRecord, session: Session, maxCarryDays: number): string {
+  // The level in force 90 days ago may be older.
+  const levels = series.closes(session, Number.NEGATIVE_INFINITY).map((close) => ({
+    date: dateText(close.date),
+    session: sessionUtc(close.level.session),
+    close: Number(formatMicros(close.level.usd)),
+    isBreak: close.breakReason !== null,
   }));
-  return sparkline(points, dateText(to));
+  const carryDays = carryLimitDays(contract, maxCarryDays);
+  return sparkline({ levels, carryDays, to: sessionUtc(session) });
 }

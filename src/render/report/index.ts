@@ -9,8 +9,15 @@ import { listedIndex, type PricedIndex } from "../index-files.ts";
 import { chartHtml } from "../../site/chart.js";
 import { scrolling, section } from "../../site/html.js";
 import { indicesTable } from "../../site/indices-table.js";
-import { findingOf } from "../../site/contributions.js";
 import { layout } from "../../site/layout.js";
+import {
+  changesOfCloses,
+  drawnOf,
+  lineOfIndex,
+  longestRange,
+  titleOf,
+  type Level,
+} from "../../site/levels.js";
 import { foreign, withDecimals } from "../../site/text.js";
 import { dateHtml } from "./html.ts";
 
@@ -23,9 +30,21 @@ export const indicesSection = (indices: readonly PricedIndex[]): string =>
     "Indices",
     `<p>A series is ${INDEX_BASE_LEVEL} on its first day, then moved from one 12:00 UTC to the next by the geometric ` +
       "mean of price relatives. Published closes stay.</p>\n" +
-      scrolling("Indices", indicesTable(withDecimals(jsonText(indices.map(listedIndex))), false)) +
+      scrolling(
+        "Indices",
+        indicesTable(withDecimals(jsonText(indices.map(listedIndex))), false, linesOf(indices)),
+      ) +
       seriesNotes(indices) +
-      seriesChart(seriesPoints(indices[0] as PricedIndex)),
+      seriesChart(seriesCloses(indices[0] as PricedIndex)),
+  );
+
+/** The closes of each index, by its id, as `/sparklines` has them. */
+const linesOf = (indices: readonly PricedIndex[]) =>
+  new Map(
+    indices.map((index) => {
+      const closes = seriesCloses(index).map(({ close }) => close);
+      return [index.id, { id: index.id, closes }];
+    }),
   );
 
 /** What the run did to the series. */
@@ -62,18 +81,21 @@ function extentNote(series: ChainedSeries | null): string {
   return `The series go on from the closes of ${dateHtml(kept.to)}: ${added} added.`;
 }
 
-/** The closes of a series as a chart draws them. */
-export const seriesPoints = ({ view, series }: PricedIndex) =>
+/** The closes of a series. */
+export const seriesCloses = ({ view, series }: PricedIndex) =>
   chainedCloses(view, series).map(({ date, close }) => ({
     date: dateText(date),
     close: Number(close),
     text: close,
   }));
 
-/** Empty if there are no two days. */
-function seriesChart(points: ReturnType<typeof seriesPoints>): string {
-  if (points.length < 2) return "";
+/** A year of the composite, or all of it if it is shorter. Empty if there are no two days. */
+function seriesChart(closes: readonly Level[]): string {
+  if (closes.length < 2) return "";
   const unit = `Points, ${INDEX_BASE_LEVEL} on the first day`;
-  const title = findingOf("Composite", points);
-  return `\n${chartHtml(layout(points, { title, unit, base: INDEX_BASE_LEVEL, decimals: 2 }))}`;
+  const changes = changesOfCloses(closes);
+  const range = longestRange(changes);
+  const { points, from, to } = drawnOf(lineOfIndex(closes), range);
+  const title = titleOf("Composite", range, changes, points, 2);
+  return `\n${chartHtml(layout(points, { title, unit, base: INDEX_BASE_LEVEL, decimals: 2, from, to }))}`;
 }

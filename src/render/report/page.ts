@@ -24,10 +24,11 @@ import {
   judgementsSection,
   stillSection,
 } from "./exceptions.ts";
-import { changeOfLine, placesHtml } from "../../site/contributions.js";
+import { placesHtml } from "../../site/contributions.js";
+import { changesOfCloses, longestRange, RANGE_WORDS } from "../../site/levels.js";
 import { changeHtml, escaped, foreign } from "../../site/text.js";
 import { sessionHtml } from "./html.ts";
-import { indicesSection, seriesPoints } from "./index.ts";
+import { indicesSection, seriesCloses } from "./index.ts";
 import { movesSection } from "./moves.ts";
 import { REPORT_SCRIPT, REPORT_STYLE } from "./style.ts";
 
@@ -81,7 +82,7 @@ ${NAVIGATION}
 ${figures(view, composite, movement)}
 ${indicesSection(priced)}
 ${movesSection(records)}
-${boardSection(records, head)}
+${boardSection(records, head, market.maxCarryDays)}
 ${judgementsSection(judgements, market)}
 ${stillSection(movement, head)}
 ${carriedSection(market, view)}
@@ -141,8 +142,10 @@ const CONTENT_SECURITY_POLICY = [
 
 /** The numbers at the top of the page. They are the manifest's counts. */
 function figures(view: TierView, composite: PricedIndex, { unchanged }: Movement): string {
-  const points = seriesPoints(composite);
-  const change = changeOfLine(points);
+  const closes = seriesCloses(composite);
+  const changes = changesOfCloses(closes);
+  const range = longestRange(changes);
+  const change = changes[range] ?? null;
   const counts = countsOf(view);
   const facts: readonly [string, number][] = [
     ["Contracts", counts.contracts],
@@ -156,8 +159,8 @@ function figures(view: TierView, composite: PricedIndex, { unchanged }: Movement
     ["No level so far", counts.withoutLevel],
   ];
   return `<dl class="figures">
-<div class="headline"><dt>Composite, points</dt><dd>${placesHtml(points.at(-1)?.text ?? null)}</dd>
-<dd class="sub">${change === null ? "" : `${changeHtml(change)} % since ${escaped(points[0]?.date ?? "")}`}</dd></div>
+<div class="headline"><dt>Composite, points</dt><dd>${placesHtml(closes.at(-1)?.text ?? null)}</dd>
+<dd class="sub">${change === null ? "" : `${changeHtml(change)} % in ${RANGE_WORDS[range]}`}</dd></div>
 ${facts.map(([name, count]) => `<div><dt>${name}</dt><dd>${count}</dd></div>`).join("\n")}
 </dl>`;
 }

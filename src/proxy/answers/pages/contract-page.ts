@@ -1,7 +1,13 @@
 /** The page of a contract without a key: its record in the free tier, or the public facts of every contract. */
 import { inBoardOrder, isDelisted, type Contract } from "../../../market/contract.ts";
 import type { Session } from "../../../market/session.ts";
-import { KEY_TIER_NAMES, KEYLESS, TIERS } from "../../../market/tier.ts";
+import {
+  KEY_TIER_NAMES,
+  KEYLESS,
+  TIERS,
+  tiersWhere,
+  type KeyTierName,
+} from "../../../market/tier.ts";
 import type { Board } from "../../../site/board.js";
 import { section } from "../../../site/html.js";
 import { filled, siteFile } from "../../../site/site-files.ts";
@@ -12,13 +18,15 @@ import {
   type ContractBody,
   type OtherRow,
 } from "../../../site/record.js";
-import { escaped, foreign } from "../../../site/text.js";
+import { dateWords } from "../../../site/axis.js";
+import { counted, escaped, foreign } from "../../../site/text.js";
+import type { CloseCounts } from "../../../render/payload-schemas.ts";
 import { DATA_ROUTES } from "../../../api/routes.ts";
 import { historyText } from "../../../api/tier-words.ts";
 import { PAGES } from "../../../api/uncounted-routes.ts";
 import { PLACE_WORDS, placeHtml, type PlanTerms } from "../plan-terms.ts";
 import { framed, rootOf, type PageSource } from "./page-frame.ts";
-import { fullestHistory, priceHtml, wayHtml } from "./plans-page.ts";
+import { priceHtml, wayHtml } from "./plans-page.ts";
 
 /** What surrounds the contract. */
 export interface Surroundings {
@@ -27,6 +35,8 @@ export interface Surroundings {
   /** The free tier's. */
   readonly board: Board | null;
   readonly terms: PlanTerms;
+  /** How many closes each tier has of the contract; undefined: an older version published it. */
+  readonly closes: CloseCounts | undefined;
   /** The address of the service. */
   readonly origin: string;
 }
@@ -48,9 +58,12 @@ export const contractPage = (body: ContractBody, around: Surroundings): PageSour
     isLocked: false,
   });
 
-/** With what the catalog says, which is public; neither a level nor whether there is one. */
+/**
+ * With what the catalog says, which is public; neither a level nor whether there is one. `past`: the address asks for
+ * prices as they were known at another time.
+ */
 export function lockedPage(
-  reason: "key_required" | "not_on_board",
+  reason: "key_required" | "not_on_board" | "past",
   contract: Contract,
   around: Surroundings,
 ): PageSource {
@@ -59,7 +72,11 @@ export function lockedPage(
   if (isDelisted(contract, around.head)) why = `Delisted. Unlock its history ${price}.`;
   else if (reason === "not_on_board") why = "Without a key this contract has no price yet.";
   return page(contract, around, {
-    level: `<p class="keyless">${why} Have a key? <a href="#key-field">Paste it above</a>.</p>
+    level:
+      reason === "past"
+        ? pastWords(ROOT)
+        : `<p class="keyless"><a href="#key-field">Paste your key above</a> to see price and history.</p>
+<p class="keyless">No key yet? ${why}</p>
 <p class="action keyless">${wayHtml(around.terms, PLACE_WORDS.get_url, ROOT)}</p>`,
     details: section(
       "particulars",
@@ -72,6 +89,12 @@ export function lockedPage(
     isLocked: true,
   });
 }
+
+/** Stands where an address asks for prices as they were known at another time. */
+export const pastWords = (root: string): string =>
+  `<p class="keyless late">This address asks for prices as they were known at another time, so no price of today stands here.
+Prices of the past are included in ${tiersWhere(({ history }) => history !== null)}. <a href="#key-field">Paste your key above</a>, or
+<a href="${root}plans">see the plans</a>.</p>`;
 
 /** `12 hours`, `day`, `30 days`. */
 function timeText(days: number): string {
@@ -87,14 +110,36 @@ function leastPrice(terms: PlanTerms): string {
 }
 
 /** How far back the tiers go, the fullest first, with their prices. */
-export function historyOffer(terms: PlanTerms, root: string): string {
+export const historyOffer = (terms: PlanTerms, root: string): string =>
+  offerHtml(terms, root, (name, isFirst) =>
+    isFirst ? `Closes of up to ${historyText(TIERS[name])}` : historyText(TIERS[name]),
+  );
+
+/** How many closes of a contract the tiers have; without counts, how far back they go. */
+function closesOffer(terms: PlanTerms, root: string, closes: CloseCounts | undefined): string {
+  if (closes === undefined) return historyOffer(terms, root);
+  return offerHtml(terms, root, (name, isFirst) => {
+    const { count = 0, first_month: month = null } = closes[name] ?? {};
+    const since = isFirst && month !== null ? ` since ${monthText(month)}` : "";
+    return `${isFirst ? counted(count, "close") : count}${since}`;
+  });
+}
+
+/** The offers of the tiers, the fullest first, with their prices. */
+function offerHtml(
+  terms: PlanTerms,
+  root: string,
+  offerOf: (name: KeyTierName, isFirst: boolean) => string,
+): string {
   const offers = KEY_TIER_NAMES.toReversed().map((name, at) => {
     const price = priceHtml(terms[name]?.usd_per_month, "month");
-    const depth = at === 0 ? `${fullestHistory()} of daily closes` : historyText(TIERS[name]);
-    return `${depth} with ${TIERS[name].title}${price === null ? "" : ` (${price})`}`;
+    return `${offerOf(name, at === 0)} with ${TIERS[name].title}${price === null ? "" : ` (${price})`}`;
   });
   return `${offers.join(", ")}. <a href="${root}plans">Compare plans</a>`;
 }
+
+/** `June 2022`, from `2022-06`. */
+const monthText = (month: string): string => dateWords(`${month}-01`).replace("1 ", "");
 
 /** All of the segment; those without a level in the free tier have none here. */
 function segmentRows(segment: string, { catalog, head, board }: Surroundings): OtherRow[] {
@@ -126,7 +171,7 @@ function page(
       url: escaped(url),
       programs: filled(siteFile("request-json.html"), { url: escaped(url) }),
       others: othersHtml(segmentRows(segment, around), id, segment),
-      offer: historyOffer(terms, ROOT),
+      offer: closesOffer(terms, ROOT, around.closes),
       // Without a key nothing of a locked page can be proved.
       proof: isLocked ? "hidden" : "",
       publisher: placeHtml(terms.contact, ASK) ?? ASK,

@@ -1,5 +1,5 @@
 /** The pages of the indices, `/indices`, and of baskets, `/basket`, as they are sent; a key brings the figures. */
-import { carryLimitDays, type Contract } from "../../../market/contract.ts";
+import type { Contract } from "../../../market/contract.ts";
 import { COMPOSITE, indicesOf } from "../../../market/indices.ts";
 import { KEY_TIER_NAMES, TIERS, tiersWhere } from "../../../market/tier.ts";
 import type { Board, BoardRow } from "../../../site/board.js";
@@ -13,6 +13,8 @@ import { historyText } from "../../../api/tier-words.ts";
 import { PAGES } from "../../../api/uncounted-routes.ts";
 import type { PlanTerms } from "../plan-terms.ts";
 import { fillSlots, type SlotValues } from "../../document-slots.ts";
+import { carryDays } from "./catalog-days.ts";
+import { pastWords } from "./contract-page.ts";
 import { framed, type PageSource } from "./page-frame.ts";
 import { priceHtml } from "./plans-page.ts";
 import { proPictureHtml } from "./pro-picture.ts";
@@ -21,14 +23,18 @@ import { proPictureHtml } from "./pro-picture.ts";
 export const historyDepths = (): string =>
   KEY_TIER_NAMES.map((name) => `${historyText(TIERS[name])} with ${TIERS[name].title}`).join(", ");
 
-/** With the names of the indices, which are public; null: nothing is published. */
-export const indicesPage = (catalog: readonly Contract[] | null): PageSource =>
+/**
+ * With the names of the indices, which are public; null: nothing is published. `isPast`: the address asks for another
+ * moment.
+ */
+export const indicesPage = (catalog: readonly Contract[] | null, isPast: boolean): PageSource =>
   framed({
     path: PAGES.indices.path,
     title: "Indices",
     main: filled(siteFile("indices.html"), {
       tiers: tiersWhere(({ index }) => index),
       depths: historyDepths(),
+      past: isPast ? pastWords("") : "",
       picture: proPictureHtml(),
       list: catalog === null ? "" : listHtml(catalog),
     }),
@@ -80,7 +86,7 @@ export const basketPage = (
       tiers: tiersWhere(({ baskets }) => baskets),
       price: priceWords(terms),
       offer: offerWords(terms),
-      carry: escaped(JSON.stringify(carryDays(catalog, maxCarryDays))),
+      carry: carryDays(catalog, maxCarryDays),
       example: board === null ? "" : exampleHtml(board, exampleIds),
       // Filled by itself: the texts of the catalog beside it have no slots.
       request: fillSlots(siteFile("documents/basket-request.html"), slots, escaped),
@@ -94,17 +100,6 @@ export const basketPage = (
       "assets/basket.css",
     ],
   });
-
-/** How many days a level is in force: of most contracts, and of others by id. */
-const carryDays = (catalog: readonly Contract[], days: number) => ({
-  days,
-  others: Object.fromEntries(
-    catalog.flatMap((contract) => {
-      const own = carryLimitDays(contract, days);
-      return own === days ? [] : [[contract.id, own]];
-    }),
-  ),
-});
 
 /** The places of a level in US dollars. */
 const USD_PLACES = 6;

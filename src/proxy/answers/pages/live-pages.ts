@@ -18,6 +18,7 @@ import type { Forms } from "../../serve/entity.ts";
 import { cacheControl, overdueSessions } from "../../serve/freshness.ts";
 import type { LoadedSnapshot } from "../../serve/load.ts";
 import { isDenial } from "../../../api/problems.ts";
+import type { Query } from "../../../api/query.ts";
 import { idIn } from "../../../api/routes.ts";
 import { PAGES } from "../../../api/uncounted-routes.ts";
 import { comparePage } from "./compare-page.ts";
@@ -56,17 +57,20 @@ export function livePages(options: LivePagesOptions) {
     // Only what waits in a queue is refused.
     if (isDenial(catalog)) throw new Error(catalog.code);
     const { head } = snapshot.stamp;
-    return marketPage({ board, catalog, head, terms: plans, isSigned, origin });
+    const maxCarryDays = maxCarryDaysOf(snapshot);
+    return marketPage({ board, catalog, maxCarryDays, head, terms: plans, isSigned, origin });
   });
-  makers.set(PAGES.compare.path, async () => comparePage(plans));
+  makers.set(PAGES.compare.path, async (snapshot) =>
+    comparePage(plans, (await catalogOf(snapshot)) ?? [], maxCarryDaysOf(snapshot)),
+  );
   makers.set(PAGES.plans.path, async (snapshot) => plansPage(plans, snapshot?.tiers));
   makers.set(PAGES.sitemap.path, async (snapshot) => sitemap(origin, snapshot));
-  makers.set(PAGES.indices.path, async (snapshot) => indicesPage(await catalogOf(snapshot)));
+  makers.set(PAGES.indices.path, async (snapshot) => indicesPage(await catalogOf(snapshot), false));
   makers.set(PAGES.basket.path, async (snapshot, overdue) => {
     const board = snapshot && (await freeBoard(snapshot, overdue));
     return basketPage(plans, slotValues(options, snapshot), {
       catalog: (await catalogOf(snapshot)) ?? [],
-      maxCarryDays: snapshot === null ? 0 : limitsOf(snapshot.options).maxCarryDays,
+      maxCarryDays: maxCarryDaysOf(snapshot),
       board,
       exampleIds: exampleIds(snapshot),
     });
@@ -78,6 +82,13 @@ export function livePages(options: LivePagesOptions) {
   }
   const answers = new Map<string, (asked: Asked) => Promise<Outcome>>();
   for (const [path, make] of makers) answers.set(path, (asked) => found(asked, path, make, pages));
+  const pastIndices: Maker = async (snapshot) => indicesPage(await catalogOf(snapshot), true);
+  const nowIndices = answers.get(PAGES.indices.path);
+  answers.set(PAGES.indices.path, async (asked) =>
+    nowIndices === undefined || namesMoment(asked.query)
+      ? found(asked, "past indices", pastIndices, pages)
+      : nowIndices(asked),
+  );
   return answers.set(PAGES.contract.path, contract);
 
   async function found(
@@ -108,13 +119,24 @@ export function livePages(options: LivePagesOptions) {
     const contracts = await knownContracts(snapshot, snapshot, NO_QUEUE);
     if (isDenial(contracts)) return contracts;
     const { catalog } = contracts;
+    const counts = await snapshot.closes(NO_QUEUE);
+    if (isDenial(counts)) return counts;
     const around = async (overdue: number): Promise<Surroundings> => ({
       catalog,
       head: snapshot.stamp.head,
       board: await freeBoard(snapshot, overdue),
       terms: plans,
+      closes: counts.get(id),
       origin,
     });
+    if (namesMoment(asked.query) && contracts.find(id) !== undefined) {
+      const past: Maker = async (_, overdue) =>
+        lockedPage("past", contracts.find(id) as Contract, {
+          ...(await around(overdue)),
+          board: null,
+        });
+      return found(asked, `past ${id}`, past, contractPages);
+    }
     if (snapshot.files.has(path)) {
       const make: Maker = async (_, overdue) => {
         const body = (await payload(snapshot, path, overdue)) as ContractBody;
@@ -131,6 +153,10 @@ export function livePages(options: LivePagesOptions) {
     return found(asked, `${code} ${id}`, make, contractPages);
   }
 }
+
+/** Whether an address asks for a page as of another moment. */
+const namesMoment = (query: Query): boolean =>
+  query.some(([name, value]) => (name === "as_of" || name === "publication") && value !== "");
 
 /** All pages before and after a change; of contracts the free slice, and some that need a key. */
 const PAGES_KEPT = 64;
@@ -151,6 +177,10 @@ async function catalogOf(snapshot: LoadedSnapshot | null): Promise<readonly Cont
   const catalog = await snapshot?.catalog(NO_QUEUE);
   return catalog === undefined || isDenial(catalog) ? null : catalog;
 }
+
+/** The carry limit of the publication; 0: nothing is published. */
+const maxCarryDaysOf = (snapshot: LoadedSnapshot | null): number =>
+  snapshot === null ? 0 : limitsOf(snapshot.options).maxCarryDays;
 
 const freeBoard = async (snapshot: LoadedSnapshot, overdue: number): Promise<Board | null> =>
   (await payload(snapshot, FILES.board(KEYLESS.name), overdue)) as Board | null;

@@ -9,6 +9,7 @@ import { filled, siteFile } from "../../../site/site-files.ts";
 import { counted, escaped } from "../../../site/text.js";
 import { PAGES } from "../../../api/uncounted-routes.ts";
 import { PLACE_WORDS, type PlanTerms } from "../plan-terms.ts";
+import { cadenceDays, carryDays } from "./catalog-days.ts";
 import { datasetOf } from "./crawlers.ts";
 import { framed, type PageSource } from "./page-frame.ts";
 import { fullestHistory, priceHtml, wayHtml } from "./plans-page.ts";
@@ -18,6 +19,8 @@ export interface MarketContent {
   /** The free tier's. */
   readonly board: Board;
   readonly catalog: readonly Contract[];
+  /** The carry limit of the publication. */
+  readonly maxCarryDays: number;
   readonly head: Session;
   readonly terms: PlanTerms;
   /** Whether someone vouches for the log with keys. */
@@ -43,15 +46,19 @@ export function marketPage(content: MarketContent): PageSource {
   const free = new Set(rows.map(({ id }) => id));
   const locked = listed.filter(({ id }) => !free.has(id));
   const isEmpty = rows.length === 0;
+  const cadences = new Map(catalog.map(({ id, cadenceDays: days }) => [id, Number(days)]));
+  const cadenceOf = (id: string): number => cadences.get(id) ?? 1;
   return framed({
     ...PAGE,
     main: filled(siteFile("market.html"), {
       door: doorHtml(content, listed),
       session: sessionLine(board),
       moves: isEmpty ? "" : movesHtml(board),
-      coverage: coverageLine(board, locked.length),
-      board: isEmpty ? "" : boardTable(board, false, locked),
+      coverage: coverageLine(board, cadenceOf, locked.length),
+      board: isEmpty ? "" : boardTable(board, cadenceOf, false, locked),
       license: escaped(board.license),
+      carry: carryDays(catalog, content.maxCarryDays),
+      cadence: cadenceDays(catalog),
     }),
     script: "market.js",
     dataset: datasetOf(board, origin),
@@ -73,7 +80,7 @@ function doorHtml(
     way: wayHtml(terms, PLACE_WORDS.get_url, ""),
     prices: prices.length === 0 ? "" : `${prices.join(", ")}.`,
     log: isSigned ? "A public signed log" : "A public log",
-    depth: fullestHistory(),
+    depth: fullestHistory().toLowerCase(),
     picture: proPictureHtml(),
   });
 }
