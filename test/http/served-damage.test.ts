@@ -240,7 +240,7 @@ test.each([0, 2])(
     const noticed = (): boolean =>
       proxy.logged.join("").includes("is not the entry that was read before");
     await eventually(noticed);
-    expect((await proxy.get("/readyz")).json).toMatchObject({ store: "damaged", publication: 1 });
+    expect((await proxy.get("/readyz")).json).toMatchObject({ store: "lost", publication: 1 });
     expect(await snapshotOf(proxy)).toBe("2026-11-21T00Z/r1");
     await fill(own);
     await eventually(async () => (await proxy.get("/readyz")).json.store === "ok");
@@ -264,8 +264,8 @@ test("a store that does not answer: the loaded snapshot is served, and /readyz s
     // A poll between the two steps above may find the log gone, which is another message.
     expect(proxy.logged.filter((line) => line.includes("ENOTDIR"))).toHaveLength(1);
     await rm(join(folder, "publications"));
-    // A log that has lost entries is an error, not a log without new entries.
-    await eventually(async () => (await proxy.get("/readyz")).json.store === "damaged");
+    // A log that has lost entries is a lost store, not a log without new entries.
+    await eventually(async () => (await proxy.get("/readyz")).json.store === "lost");
     expect((await proxy.get(`${API}/prices`)).status).toBe(200);
     await rename(join(folder, "aside"), join(folder, "publications"));
     await eventually(async () => (await proxy.get("/readyz")).json.store === "ok");

@@ -120,9 +120,10 @@ export class LogReader {
     const { newest, gap } = isListed ? await listLog(this.#store) : { newest: 0, gap: null };
     if (!isListed) this.#pollsToListing -= 1;
     else if (gap === null) this.#pollsToListing = POLLS_PER_LISTING;
-    const unread = await this.#readOn();
+    const { change, damage: end } = await this.#readOn();
+    const unread = change ?? end;
     const seen = logs && seenOf(logs, this.#names());
-    const lost = seen === null ? null : await this.#lossOf(seen, unread);
+    const lost = seen === null ? null : await this.#lossOf(seen, change);
     const damage = unread ?? (this.#keys === null || seen === null ? gap : null);
     if (this.#keys === null) {
       for (const stored of this.#waiting.splice(0)) this.#add(stored);
@@ -147,28 +148,31 @@ export class LogReader {
     };
   }
 
-  /** Why the store is lost; null: it is not. It is asked only where the entries that were read do not show that. */
-  async #lossOf(seen: SeenLog, unread: DamageError | null): Promise<string | null> {
+  /**
+   * Why the store is lost; null: it is not. It is asked only where the entries that were read do not show that:
+   * damage after the newest of them says nothing of those before.
+   */
+  async #lossOf(seen: SeenLog, change: DamageError | null): Promise<string | null> {
     const known = this.#log[seen.number - 1] ?? this.#waiting[seen.number - 1 - this.newestNumber];
     const isThere =
       known !== undefined && !(known instanceof DamageError) && known.sha256 === seen.sha256;
     const isSame = seen.first === null || seen.first === this.#names().first;
-    if (unread === null && isThere && isSame) return null;
+    if (change === null && isThere && isSame) return null;
     const lost = await orDamage(() => lossOf(this.#store, seen));
     return lost instanceof DamageError ? null : lost;
   }
 
   /**
-   * Reads the entries after the newest one read, which must be as it was. Returns why it stopped before the
-   * end.
+   * Reads the entries after the newest one read, which must be as it was. Returns its change, or the damage that
+   * the reading ended at.
    */
-  async #readOn(): Promise<DamageError | null> {
+  async #readOn(): Promise<{ change: DamageError | null; damage: DamageError | null }> {
     const last =
       this.#waiting.at(-1) ?? (this.newestNumber > 0 ? this.get(this.newestNumber) : null);
     const { found, damage } = await this.#walk(last?.entry.number ?? 1);
     const first = last === null ? undefined : found.shift();
     const change = last && ((first === undefined ? damage : null) ?? changeOf(last, first));
-    if (change !== null && this.#waiting.length === 0) return change;
+    if (change !== null && this.#waiting.length === 0) return { change, damage: null };
     if (change !== null) {
       // An entry that is not accepted may still be replaced.
       this.#waiting = [];
@@ -178,7 +182,7 @@ export class LogReader {
     this.#waiting = [...this.#waiting, ...found];
     const isVouched = (stored: StoredEntry): boolean => signerOf(stored, this.#keys ?? []) !== null;
     if (found.length > 0) this.#vouched = this.#waiting.findLastIndex(isVouched) + 1;
-    return damage;
+    return { change: null, damage };
   }
 
   /** Without keys: also reads the entries after damage, up to the newest. */

@@ -79,8 +79,8 @@ export function remembering(logs: readonly SeenLog[], log: SeenLog): SeenLog[] {
  */
 export async function lossOf(store: ObjectStore, seen: SeenLog): Promise<string | null> {
   const read = entriesIn(store);
-  const first = await read(1);
   const same = await read(seen.number);
+  const first = seen.number === 1 ? same : await read(1);
   const isOther = seen.first !== null && first !== null && first.sha256 !== seen.first;
   if (same?.sha256 === seen.sha256 && !isOther) return null;
   const { newest } = await listLog(store);
