@@ -160,7 +160,7 @@ caseOf("A contract is renamed", async (night) => {
   ]);
   expect((await night.get("pro", "/prices/ddr5-16gb-spot")).json.history).toEqual([
     { date: "2026-11-20", close_usd: 12.5 },
-    { date: "2026-11-21", close_usd: 12.6 },
+    { date: "2026-11-21", close_usd: 12.6, session_utc: "2026-11-21T00:00:00.000Z" },
   ]);
   expect(await night.levels("free")).toMatchObject({ "ddr5-16gb-spot": [12.5, "reported"] });
 });
@@ -200,7 +200,7 @@ caseOf("A session was missed", async (night) => {
   expect((await night.get("pro", "/prices/ddr5-16gb")).json.history).toEqual([
     { date: "2026-11-20", close_usd: 12.5 },
     { date: "2026-11-21", close_usd: 12.8 },
-    { date: "2026-11-22", close_usd: 12.6 },
+    { date: "2026-11-22", close_usd: 12.6, session_utc: "2026-11-22T00:00:00.000Z" },
   ]);
   const { json } = await night.get("starter", "/prices/ddr5-16gb");
   expect(json).toMatchObject({

@@ -184,7 +184,7 @@ export async function expectAnswers(
 
 const rowsIn = (text: string): Row[] => parse(text, { columns: true, record_delimiter: "\r\n" });
 
-/** The row without what it says of entries, as text, under the present id. */
+/** The row without its columns of entries, as text, under the present id. */
 function textOf(row: Row, idOf: (id: string) => string): string {
   const { known_from: _from, known_to: _to, left: _left, contract_id, ...cells } = row;
   return JSON.stringify([idOf(contract_id as string), ...Object.values(cells)]);

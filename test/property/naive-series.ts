@@ -259,7 +259,7 @@ function withoutSession(series: IndexSeries, session: number): IndexSeries {
   return { ...series, closes, members };
 }
 
-/** The series with the days up to the run's session. A revision calculates those of its session again. */
+/** The series with the days up to the run's session. A revision calculates the days of its session again. */
 function withDays(
   series: IndexSeries,
   isRevision: boolean,

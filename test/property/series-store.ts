@@ -1,6 +1,7 @@
 /**
  * A store whose index series, members and notes for readers are compared after each publication with the naive
- * calculation. No published close is another one, but by a revision of its session, a rollback or a restatement. The levels are those of /levels.csv, which known-when.test.ts and numbers.test.ts compare.
+ * calculation. Only a revision of its session, a rollback or a restatement changes a published close. The levels come
+ * from /levels.csv, which known-when.test.ts and numbers.test.ts compare.
  */
 import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
