@@ -47,14 +47,14 @@ def rounded(value, decimals):  # half away from zero
     units = int(abs(value) * 10**decimals + Fraction(1, 2))
     return Fraction(units if value > 0 else -units, 10**decimals)
 
-def depth(said):  # programs before 0.3 did not say it
-    return {"history_from": FIRST} if "history_from" in said else {}
+def if_said(said, **figures):  # earlier programs did not say all of them
+    return {name: value for name, value in figures.items() if name in said}
 
 def segment_id(name):
     return re.sub("[^a-z0-9]", "-", name.lower())[:200]
 
 def percent(now, then):
-    return rounded((now / then - 1) * 100, 2) if now and then else None
+    return rounded((now / then - 1) * 100, 2) if then and now is not None else None
 
 class Contract:
     def __init__(self, id, levels):
@@ -102,6 +102,12 @@ class Contract:
             "usd_per_gb": capacity and rounded(self.usd / capacity, 6),
             **{name: Fraction(value) if value else None for name, value in given.items()},
         }
+
+    def references(self):
+        names = {"24h": "24h", "7d": "7d", "30d": "30d", "90d": "90d", "1y": "yoy"}
+        then = {name: self.comparable(self.in_force(WINDOWS[f"chg_{window}_pct"])) for name, window in names.items()}
+        return [{"range": name, "session_utc": level and level["session_utc"], "usd": level and level["usd"],
+                 "change_pct": percent(self.usd, level and level["usd"])} for name, level in then.items()]
 
     def history(self):
         closes = {level["as_of"]: level["usd"] for level in self.levels}
@@ -170,75 +176,176 @@ def purchase(parts, quantities):
         "without_base": without_base(parts), "like_for_like": like_for_like(list(zip(parts, quantities))),
     }
 
-def begun():  # the publication whose series go on: the head before the session was first published
-    entries, after = [], 0
+def entries():
+    """The number of the entry that made the data of the publication, and of the one whose data it went on from."""
+    log, after = [], 0
     while after is not None:
         page = json.loads(ask(f"/publications?limit=1000&after={after}")[0])
-        entries += [entry for entry in page["publications"] if entry["snapshot"]]
+        log += [entry for entry in page["publications"] if entry["snapshot"]]
         after = page["next"]
-    at = next(at for at, entry in enumerate(entries) if entry["number"] == int(PUBLICATION))
-    while at >= 0 and entries[at]["snapshot"][:14] == SESSION.strftime("%Y-%m-%dT%HZ"):
-        at = [entry["snapshot"] for entry in entries].index(entries[at]["snapshot"]) - 1
-    return entries[at]["number"] if at >= 0 else None
+    snapshots = [entry["snapshot"] for entry in log]
+    asked = next(entry["snapshot"] for entry in log if entry["number"] == int(PUBLICATION))
+    at = snapshots.index(asked)  # a rollback has the data of an earlier entry
+    return log[at]["number"], log[at - 1]["number"] if at else None
 
-def present_id(id):
-    return id if id in levels else json.loads(ask("/prices/" + id)[0])["id"]
+def rows(path, publication=None):
+    return list(csv.DictReader(io.StringIO(get(path, publication), newline="")))
 
-def series(path, said, parts):
-    closes, keeps_states = said["history"], "last_used" in said
+def levels_of(all_rows):
+    by_contract = {}
+    for row in all_rows:
+        usd = Fraction(row["spot_usd"])
+        row.update(at=instant(row["session_utc"]), usd=usd, log=math.log(usd))
+        by_contract.setdefault(row["contract_id"], []).append(row)
+    return by_contract
+
+def closes_of(publication):
+    by_index = {}
+    for row in rows("/indices.csv", publication):
+        by_index.setdefault(row["index_id"], {})[row["date"]] = row
+    return by_index
+
+def earlier_closes():
     try:
-        before = get(path, BEGUN)["series"] if keeps_states and BEGUN else None
-    except HTTPError as refusal:  # 404: the index is new
+        return closes_of(BEGUN) if BEGUN else {}
+    except HTTPError as refusal:
         if refusal.code != 404:
-            return print(f"{path} series: not calculated, because publication {BEGUN} is gone")
-        before = None
-    if before and before["history"] and said["restatements"] == before.get("restatements", []):
-        old = [point for point in before["history"] if point["date"] >= FIRST]
-        compare(path + " series", closes[: len(old)], old)
-        last, points, used = old[-1], closes[len(old) :], before.get("last_used")
-        used = used and {present_id(each["id"]): {**each, "at": instant(each["session_utc"])} for each in used}
-    else:
-        last, points, used = closes[0], closes[1:], None
-        compare(path + " series begins", last["date"], max(said["base"]["date"], FIRST))
-    noon, calculated = instant(last["date"]) + DAY / 2, last
-    compare(path + " series length", len(points), (SESSION - noon) // DAY)
-    if used is None:  # at the base the levels in force, else the last level of each contract, of any age
-        is_base = last["date"] == said["base"]["date"]
-        used = {c.id: c.in_force(noon) if is_base else c.last(noon) for c in parts if noon < c.end}
-    used = {c.id: used[c.id] for c in parts if used.get(c.id)}
-    for point in points:  # each from the published one before
-        noon, moves = noon + DAY, []
-        for c in parts:
-            level, then = c.in_force(noon), used.get(c.id)
-            # Programs that kept no states used no level across a gap.
-            was_in_force = keeps_states or c.in_force(noon - DAY)
-            if then and (noon >= c.end or c.is_broken(then, c.last(noon) or then) or not was_in_force):
-                del used[c.id]
-            elif then and level:
-                moves.append(level["usd"] / then["usd"])
+            print(f"earlier closes of each series: not calculated, because publication {BEGUN} is gone")
+        return {}
+
+def levels_left():
+    """The levels of contracts that left the catalog, which series keep."""
+    left = {}
+    for id, own in levels_of(rows("/superseded.csv")).items():
+        newest = {row["at"]: row for row in own}  # the later row of a session comes later
+        if id not in levels:
+            left[id] = [newest[at] for at in sorted(newest) if newest[at]["left"] == "true"]
+    return left
+
+def terms():
+    by_index = {}
+    for row in rows("/members.csv"):
+        end = noon_of(row["to"] or "9999-12-30")
+        term = (noon_of(row["from"]), end, timedelta(days=int(row["max_carry_days"])))
+        by_index.setdefault(row["index_id"], {}).setdefault(row["contract_id"], []).append(term)
+    return by_index
+
+def noon_of(date):
+    return instant(date) + DAY / 2
+
+def starts_of(noon):
+    days = {f"{days}d": noon - days * DAY for days in (7, 30, 90)}
+    return {"24h": noon - DAY, **days, "1y": years_before(noon, 1)}
+
+def is_broken(id, then, now):
+    breaks = [level["at"] for level in LEDGER.get(id, []) if level["break_reason"]]
+    at = then["at"]
+    # The level that a link keeps compares no more if the break at its session has come or gone since.
+    return any(at < each <= now["at"] for each in breaks) or then.get("break", at in breaks) != (at in breaks)
+
+def there(id, terms, noon):  # the level of a member, if it is within the carry limit of its term
+    for begin, end, carry in terms:
+        if begin <= noon <= end:
+            place = bisect_right(SESSIONS[id], noon) if id in SESSIONS else 0
+            level = place and LEDGER[id][place - 1]
+            return level if level and noon - level["at"] <= carry else None
+
+def chain(link, begin, last, terms, starts):
+    """Of each day the logarithm of V / V(begin), the anchors, and the shares of each contract since each start."""
+    logs, anchors, noon = {begin - DAY: 0, begin: 0}, {}, begin
+    shares = {start: {} for start in starts}
+    if link:
+        noon += DAY
+        for level in link["levels"]:
+            anchors[level["id"]] = begin, {**level, "at": instant(level["session_utc"]), "log": math.log(level["usd"])}
+    while noon <= last:
+        before, moves = logs[noon - DAY], {}
+        for id, own in terms.items():
+            level = there(id, own, noon)
+            if level and id in anchors:
+                day, then = anchors[id]
+                if not is_broken(id, then, level):  # while it was away it moved with the index
+                    moves[id] = level["log"] - then["log"] - (before - logs[day])
             if level:
-                used[c.id] = level
-        move = math.prod((Decimal(m.numerator) / m.denominator for m in moves), start=Decimal(1))
-        close = Decimal(str(float(last["close"]))) * move ** (1 / Decimal(len(moves) or 1))
-        near = max(Fraction(1, 10_000), point["close"] / 1_000_000)
-        calculated = {"date": str(noon.date()), "close": rounded(Fraction(close), 4)}
-        compare(f"{path} series {point['date']}", point, calculated, near)
-        last = point
-    if keeps_states:
-        kept = [(c.id, used[c.id]) for c in parts if c.id in used]
-        compare(path, said, {"last_used": [{"id": id, "session_utc": u["session_utc"], "usd": u["usd"]} for id, u in kept]})
+                anchors[id] = noon, level
+        logs[noon] = before + sum(moves.values()) / len(moves) if moves else before
+        for start in starts:
+            for id in moves if noon > start else []:
+                shares[start][id] = shares[start].get(id, 0) + moves[id] / len(moves)
+        noon += DAY
+    return logs, anchors, shares
+
+def tolerance(value):
+    return max(Fraction(1, 10_000), value / 1_000_000)
+
+def changes(said, base, begin, last, closes, shares):
+    now, calculated = closes[last], []
+    for range, start in starts_of(last).items():
+        then = closes.get(start) if start >= base else None
+        change = {"range": range, "date": str(start.date()), "close": then, "change_pct": percent(now, then)}
+        if then is None or start < begin:
+            change.update(contributions=None, correction_points=None)
+        elif shares is not None:
+            mean = now if now == then else now and then and (now - then) / Fraction(math.log(now / then))
+            points = {id: mean * Fraction(share) for id, share in sorted(shares[start].items())}
+            change["contributions"] = [{"id": id, "points": rounded(each, 4)} for id, each in points.items()]
+            change["correction_points"] = rounded(now - then - sum(points.values()), 4)
+        calculated.append(change)
+    for one in said:
+        one["contributions"] = one["contributions"] and sorted(one["contributions"], key=lambda part: part["id"])
     return calculated
 
+def series(path, id, said, parts):
+    """Compares a series, and returns its last close and the day of it."""
+    link, base = said["link"], noon_of(said["base"]["date"])
+    begin, last = noon_of(link["date"]) if link else base, SESSION - (SESSION - base) % DAY
+    own, before = CLOSES.get(id, {}), EARLIER.get(id, {})
+    published = {point["date"]: point["close"] for point in said["history"]}
+    starts = [start for start in starts_of(last).values() if start >= begin]
+    value = shares = None
+    if str(begin.date()) >= FIRST:
+        start = published[link["date"]] if link else 100
+        logs, anchors, shares = chain(link, begin, last, TERMS.get(id, {}), starts)
+        def value(noon):
+            return start * Fraction(Decimal(logs[noon]).exp())
+    else:
+        print(f"{path} series: closes of this publication not calculated, because the base is before {FIRST}")
+    closes, noon = {}, max(base, noon_of(FIRST))
+    while noon <= last:
+        date, said_close = str(noon.date()), published.get(str(noon.date()))
+        is_new = date in own and own[date]["known_from"] == str(NUMBER)
+        close = said_close or Fraction(0)  # unless it is known otherwise
+        if is_new:
+            close = rounded(value(noon), 4) if value else close
+        elif date in before:
+            close = Fraction(before[date]["close"])
+        is_near = said_close is not None and abs(said_close - close) <= tolerance(close)
+        closes[noon] = said_close if is_near else close
+        noon += DAY
+    points = [{"date": str(noon.date()), "close": close} for noon, close in closes.items()]
+    compare(path + " series", said["history"], points)
+    moved = changes(said["changes"], base, begin, last, closes, shares)
+    compare(path + " changes", said["changes"], moved, tolerance(max(closes.values())))
+    if value:
+        compare(path, said, {"value": value(last)}, value(last) / 10**9)
+        used = [(c.id, *anchors[c.id]) for c in parts if SESSION < c.end and c.id in anchors]
+        compare(path + " last_used", said["last_used"], [
+            {"id": id, "session_utc": level["session_utc"], "usd": level["usd"], "away": day < last}
+            for id, day, level in used
+        ])
+        for one, (id, day, level) in zip(said["last_used"], used):
+            reference = level["usd"] * Fraction(Decimal(logs[last] - logs[day]).exp())
+            compare(f"{path} last_used {id}", one, {"reference_usd": reference}, reference / 10**9)
+    return closes[last], str(last.date())
+
 PUBLICATION = sys.argv[1] if len(sys.argv) > 1 else ask("/prices")[1]
-board, levels = get("/prices"), {}
+board = get("/prices")
 SESSION = instant(board["session_utc"])
-BEGUN = begun()
+NUMBER, BEGUN = entries()
 YEAR, FIRST = years_before(SESSION, 1), str(years_before(SESSION, 5).date() + DAY)
 WINDOWS = {f"chg_{days}d_pct": SESSION - days * DAY for days in (7, 30, 60, 90, 180)}
 WINDOWS.update(chg_24h_pct=SESSION - DAY, chg_yoy_pct=YEAR)
-for row in csv.DictReader(io.StringIO(get("/levels.csv"), newline="")):
-    row.update(at=instant(row["session_utc"]), usd=Fraction(row["spot_usd"]))
-    levels.setdefault(row["contract_id"], []).append(row)
+levels = levels_of(rows("/levels.csv"))
 contracts = [Contract(id, own) for id, own in levels.items()]
 listed = [c for c in contracts if c.is_listed]
 
@@ -247,18 +354,25 @@ compare("/prices counts", board["counts"], {name: len(board[name]) for name in b
 for c in contracts:
     breaks = [level["session_utc"] for level in c.breaks if level["session_utc"] > FIRST]
     page = {**c.record(), "history": c.history(), "breaks": [{"session_utc": each} for each in breaks]}
-    compare("/prices/" + c.id, c.said, {**page, **depth(c.said)})
+    compare("/prices/" + c.id, c.said, {**page, **if_said(c.said, history_from=FIRST, references=c.references())})
 compare("/index", get("/index"), composite(listed))
-for line in get("/indices")["indices"]:
+indices = get("/indices")["indices"]
+answers = {line["id"]: get("/indices/" + line["id"]) for line in indices}
+by_members = any("value" in answer["series"] for answer in answers.values())  # from 0.4 on
+if by_members:
+    LEDGER, TERMS, CLOSES, EARLIER = {**levels, **levels_left()}, terms(), closes_of(PUBLICATION), earlier_closes()
+    SESSIONS = {id: [level["at"] for level in own] for id, own in LEDGER.items()}
+for line in indices:
     path = "/indices/" + line["id"]
-    said = get(path)
+    said = answers[line["id"]]
     own = [c for c in contracts if line["id"] in ("composite", segment_id(c.said["segment"]))]
     figures, closes = composite([c for c in own if c.is_listed]), said["series"]["history"]
-    compare(path, said, {**figures, "series": depth(said["series"])})
+    compare(path, said, {**figures, "series": if_said(said["series"], history_from=FIRST)})
     if closes:
-        last = series(path, said["series"], own) or closes[-1]
-        near = max(Fraction(1, 10_000), last["close"] / 1_000_000)
-        compare("/indices " + line["id"], line, {"series_close": last["close"], "series_date": last["date"]}, near)
+        close, date = closes[-1]["close"], closes[-1]["date"]
+        if by_members:
+            close, date = series(path, line["id"], said["series"], own)
+        compare("/indices " + line["id"], line, {"series_close": close, "series_date": date}, tolerance(close))
     compare("/indices " + line["id"], line, {name: figures[name] for name in figures if name in line})
 with_base = [c for c in listed if c.base]
 for by, parts in (("weights", with_base[:100]), ("quantities", with_base[:100]), ("quantities", listed[:100])):
