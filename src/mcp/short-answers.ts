@@ -18,7 +18,7 @@ export interface Told extends ApiAnswer {
 }
 
 /** In a published file each element of a list has its own line, and the end of the list has one. */
-const CONSTITUENTS = /"(?:contributions|last_used)":\[\n[^]*?\n\],/g;
+const CONSTITUENTS = /"(?:contributions|last_used)":\[[^\]]*\],|,"levels":\[[^\]]*\]/g;
 
 /** An index without the fields of each constituent. */
 export const withoutConstituents = (answer: ApiAnswer): Told => {

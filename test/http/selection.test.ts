@@ -475,7 +475,12 @@ describe("as an answer", () => {
       quotes: quotesOf({ a: 11 }),
     });
     const changed = lines("id,date,close_usd", "a,2026-11-12,9.5", "a,2026-11-14,11.5");
-    await mustPublish(store, { closes: changed, quotes: quotesOf({ a: 11 }), revise: "Typing" });
+    await mustPublish(store, {
+      closes: changed,
+      quotes: quotesOf({ a: 11 }),
+      revise: "Typing",
+      acceptMoves: true,
+    });
     const market = await startTestProxy({ store });
     const of = async (query: string) => {
       const { json } = await market.get(`${API}/prices/a${query}`, { key: market.pro });
