@@ -152,7 +152,11 @@ async function checkStore(store: ObjectStore, end: LogEnd | ChipboardError): Pro
   }
   const unmarked = await orFailure(() => requireStoreMark(store));
   return unmarked instanceof ChipboardError
-    ? faultOf("store", unmarked, "name the right store or bring its disk back; only for a new one, chipboard store init")
+    ? faultOf(
+        "store",
+        unmarked,
+        "name the right store or bring its disk back; only for a new one, chipboard store init",
+      )
     : note(
         "store",
         `${location} answers and has its mark; nothing is published there`,
