@@ -99,7 +99,7 @@ describe.skipIf(s3 === null)("--store s3://…", () => {
   test("a missing bucket", async () => {
     const store = place(`s3://no-such-${randomUUID()}`);
     const reason =
-      /--store "s3:\/\/no-such-\S+": cannot list "publications\/": there is no such bucket; check --store$/m;
+      /--store "s3:\/\/no-such-\S+": cannot (?:list "publications\/"|read "store\.json"): there is no such bucket; check --store$/m;
     await refused(store, env, 5, reason);
     expectRefusal(await serve(store, env), 5, reason);
   });
@@ -142,12 +142,15 @@ describe.skipIf(s3 === null)("--store s3://…", () => {
       AWS_ACCESS_KEY_ID: env["CHIPBOARD_TEST_S3_READER_ACCESS_KEY_ID"] as string,
       AWS_SECRET_ACCESS_KEY: env["CHIPBOARD_TEST_S3_READER_SECRET_ACCESS_KEY"] as string,
     };
+    const store = place(`s3://${readable}`);
+    expect((await chipboard(["store", "init", ...store], env)).code).toBe(0);
     expectRefusal(
-      await publish(place(`s3://${readable}`), reader),
+      await publish(store, reader),
       5,
       /cannot write "[^"]+": access denied; check the permissions of AWS_ACCESS_KEY_ID and the policy of the bucket$/m,
     );
-    expect(await keysIn(readable, "")).toBe(0);
+    // Its mark.
+    expect(await keysIn(readable, "")).toBe(1);
   });
 
   test("no such host", () =>
@@ -180,16 +183,19 @@ describe.skipIf(s3 === null)("--store s3://…", () => {
       const found = objects.get(path);
       const isList = request.url?.includes("list-type=2") === true;
       if (isList) response.end("<ListBucketResult><KeyCount>0</KeyCount></ListBucketResult>");
-      else response.writeHead(request.method === "GET" && !found ? 404 : 200).end(found);
+      else if (request.method !== "GET" || found) response.end(found);
+      else response.writeHead(404).end("<Error><Code>NoSuchKey</Code></Error>");
     };
     const server = createServer((request, response) => void answer(request, response));
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     onTestFinished(() => void server.close());
     const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const ended = await publish(place("s3://bucket/p", address), env);
+    const store = place("s3://bucket/p", address);
+    expect((await chipboard(["store", "init", ...store], env)).code).toBe(0);
+    const ended = await publish(store, env);
     expectRefusal(ended, 5, /the server ignores If-None-Match on this bucket, so publishing is/);
-    expect([...objects.keys()]).toEqual([]);
+    expect([...objects.keys()]).toEqual(["/bucket/p/store.json"]);
   });
 });
 

@@ -116,6 +116,7 @@ test.skipIf(s3 === null)("a proxy that starts while S3 is down serves when it is
   const endpoint = `http://127.0.0.1:${forwarder.port}`;
   const store = ["--store", place, "--s3-path-style", "--s3-endpoint", endpoint];
   const first = ["--catalog", files.catalog, "--quotes", files.quotes, "--session", SESSION];
+  expect((await chipboard(["store", "init", ...store], env)).code).toBe(0);
   expect((await chipboard(["publish", ...store, ...first], env)).code).toBe(0);
   const state = join(folder, "state-of-late-store");
   await createState(state);
@@ -148,6 +149,7 @@ describe.skipIf(s3 === null || redis === null)("Redis and S3 stopped under load"
       const publish = (...args: string[]) =>
         chipboard(["publish", ...storeAt(real.origin), ...args], env);
       const first = ["--catalog", files.catalog, "--quotes", files.quotes, "--session", SESSION];
+      expect((await chipboard(["store", "init", ...storeAt(real.origin)], env)).code).toBe(0);
       expect((await publish(...first)).code).toBe(0);
       const keys = {
         small: await keyOf("small", "starter", state),

@@ -85,6 +85,7 @@ describe.skipIf(s3 === null)("a store in S3", () => {
   beforeAll(async () => {
     await client.send(new CreateBucketCommand({ Bucket: bucket }));
     await client.send(new PutBucketPolicyCommand({ Bucket: bucket, Policy: policy(true) }));
+    expect((await run(["store", "init", ...S3], user)).code).toBe(0);
     const args = ["publish", "--catalog", "c.csv", "--quotes", "q.csv", ...S3];
     const published = await run(args, user);
     expect(published.code).toBe(0);

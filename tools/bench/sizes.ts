@@ -32,6 +32,7 @@ const service = testService("s3");
 if (service === null) throw new Error("There is no S3 server to publish to");
 Object.assign(process.env, service.env);
 const endpoint = service.env["CHIPBOARD_TEST_S3_ENDPOINT"] as string;
+const S3 = ["--s3-endpoint", endpoint, "--s3-path-style"];
 try {
   const all = new Map<number, readonly Added[]>();
   for (const contracts of CONTRACTS) all.set(contracts, await measure(contracts));
@@ -71,6 +72,8 @@ async function addedBy(
     "--quotes",
     ...midnights,
   ];
+  const begun = await run(["node", "chipboard", "store", "init", "--store", location, ...S3]);
+  if (begun !== 0) throw new Error(`store init ended with ${begun}`);
   await publish(location, market, 0, past);
   const before = await stored(location);
   const { requests, puts } = sent;
@@ -90,8 +93,7 @@ async function publish(
   const { session, file } = quotes[index] as MarketFiles["quotes"][number];
   process.env["CHIPBOARD_NOW"] = instantIn(session);
   const to = ["--session", sessionKey(session), "--store", location];
-  const s3 = ["--s3-endpoint", endpoint, "--s3-path-style"];
-  const code = await run(["node", "chipboard", "publish", ...to, ...s3, ...words, file]);
+  const code = await run(["node", "chipboard", "publish", ...to, ...S3, ...words, file]);
   if (code !== 0) throw new Error(`publish ended with ${code}`);
 }
 
