@@ -16,17 +16,15 @@ useCredentials();
 
 describe("an invalid location", () => {
   test.for([
-    "s3://",
-    "s3:///prefix",
-    "s3://b",
-    "s3://bucket/a//b",
-    "s3://bucket/../x",
-    "s3://bu cket",
-  ])("%s", async (location) => {
+    ["s3://", "s3://***"],
+    ["s3:///prefix"],
+    ["s3://b"],
+    ["s3://bucket/a//b"],
+    ["s3://bucket/../x"],
+    ["s3://bu cket", "s3://***"],
+  ])("%s", async ([location = "", shown = location]) => {
     await expect(openStore(location)).rejects.toThrow(InputError);
-    await expect(openStore(location)).rejects.toThrow(
-      `--store ${JSON.stringify(location)}: expected`,
-    );
+    await expect(openStore(location)).rejects.toThrow(`--store ${JSON.stringify(shown)}: expected`);
   });
 });
 
