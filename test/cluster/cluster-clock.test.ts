@@ -90,12 +90,13 @@ describe.skipIf(s3 === null)("a store whose server says another time", () => {
 
   test("every command that appends is refused, and --accept clock lets it through", async () => {
     const early = "2026-11-21T00:05:00Z";
+    expect(await run("store init", endpoint.href)).toMatchObject({ code: 0 });
     const first = `publish --catalog ${files.catalog} --quotes ${files.quotes} --session ${SESSION}`;
     await expectGate(first, "publish", early);
     const fix = join(folder, "fix.csv");
     await writeFile(fix, market.quotes(SESSION, 1.5));
     await expectGate(`publish --quotes ${fix} --session ${SESSION} --revise x`, "publish", early);
-    const next = `publish --quotes ${files.nextQuotes} --session ${NEXT_SESSION}`;
+    const next = `publish --quotes ${files.nextQuotes} --session ${NEXT_SESSION} --accept board`;
     expect(await run(next, endpoint.href)).toMatchObject({ code: 0 });
     await expectGate("snapshots prune --keep-days 0", "run this again");
     await expectGate(`snapshots rollback ${SESSION} --reason x`, "run this again");
