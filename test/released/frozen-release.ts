@@ -111,7 +111,7 @@ const STEPS: readonly (readonly [now: string, line: string])[] = [
   ],
   [
     "2026-11-20T00:05:00Z",
-    "publish --quotes second.csv --catalog second-catalog.csv --closes gddr7.csv --restate-series 'GDDR7 joins with its history' --hold nor-old --accept gap free:gddr7-16gb --by 'Night desk' --why 'Nobody published for a week'",
+    "publish --quotes second.csv --catalog second-catalog.csv --closes gddr7.csv --restate-series 'GDDR7 joins with its history' --restate-members --hold nor-old --accept gap free:gddr7-16gb series --by 'Night desk' --why 'Nobody published for a week'",
   ],
   ["2026-11-20T06:00:00Z", "publish --quotes wrong.csv --revise 'The source restated two levels'"],
   [
