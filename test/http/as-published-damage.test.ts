@@ -160,7 +160,7 @@ describe.each([
 
 test("a streamed file that is damaged after an answer: the first to find out gets no whole body, the next ones a 500", async () => {
   // Enough for the files' descriptions; the workbook is larger than the part of a file that is held.
-  await serve({ cacheBytes: 800_000 });
+  await serve({ cacheBytes: 1_000_000 });
   await expectServed("/export.xlsx", 1);
   const key = snapshotFileKey(OLD, FILES.xlsx("pro"));
   const whole = (await store.get(key)) as Buffer;

@@ -455,6 +455,7 @@ class Client:
         with _reading():
             for row in stands + ended:
                 rows = known.setdefault(row["contract_id"], [])
+                row.pop("left", None)
                 if row["known_from"] <= known_at < row.pop("known_to", known_at + 1):
                     rows.append(row)
             for rows in known.values():
