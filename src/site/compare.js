@@ -147,7 +147,7 @@ async function show() {
   draw(lines.map(lineOf), leftOut);
 }
 
-/** With what is drawn of it. @param {Known} known @returns {Known & Line} */
+/** With its drawn part. @param {Known} known @returns {Known & Line} */
 function lineOf(known) {
   const levels = histories.get(nameIn(known)) ?? [];
   if (known.kind === "indices") {

@@ -76,7 +76,7 @@ export function indexFigures({ series, base, level, constituents, carried }) {
   ];
   return (
     `<dl class="figures">${last ? figures.join("") : ""}</dl>` +
-    `<p class="note" id="rolling">Rolling base: prices now against those of ${escaped(base.date)}, equally weighted, ` +
+    `<p class="note" id="rolling">Rolling base: prices now against prices of ${escaped(base.date)}, equally weighted, ` +
     `<span data-field="rolling_level">${figureHtml(level)}</span> ` +
     `(${escaped(base.date)} = 100), of <span data-field="constituents">${countHtml(constituents)}</span> contracts, ` +
     `<span data-field="carried">${countHtml(carried)}</span> of them carried.</p>`
@@ -84,7 +84,7 @@ export function indexFigures({ series, base, level, constituents, carried }) {
 }
 
 /**
- * The changes of a basket. A basket of one contract has those of the contract; where its record has none, neither has
+ * The changes of a basket. A basket of one contract has the changes of the contract; where its record has none, neither has
  * the basket.
  *
  * @param {Priced} body
@@ -144,7 +144,8 @@ export function basketFigures(body, changes) {
  * @param {OneIndex["series"]} series
  */
 export function totalsHtml({ changes }) {
-  if (changes === undefined) return "Contributions compare prices with those of the rolling base.";
+  if (changes === undefined)
+    return "Contributions compare prices with the prices of the rolling base.";
   const said = CONTRIBUTED.flatMap((range) => {
     const points = changes.find((change) => change.range === range)?.correction_points;
     return points == null ? [] : `${changeHtml(points, 4)} points in ${RANGE_WORDS[range]}`;

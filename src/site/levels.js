@@ -1,6 +1,6 @@
 /**
  * Levels in force, the same in Node and in the browser: which one at an instant, until when it is in force, and what a
- * chart of a range has. Changes are the figures of the API; none is calculated from what is drawn.
+ * chart of a range has. Changes are the figures of the API; none is calculated from drawn points.
  */
 import { DAY_MS, dayAt, dayText } from "./axis.js";
 import { changeBetween, quotient } from "./decimal.js";
@@ -222,7 +222,7 @@ export function changeWords(range, changes) {
 }
 
 /**
- * The changes of a contract: those of its record, which its references repeat.
+ * The changes of a contract: the changes of its record, which its references repeat.
  *
  * @param {Readonly<Record<string, any>>} record
  * @returns {Changes}

@@ -6,6 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { STORE_MARK } from "../../src/store/paths.ts";
+import { begin } from "../store/begun.ts";
 import { verifySnapshots } from "../../src/desk/verify.ts";
 import { parseSession } from "../../src/market/session.ts";
 import { createState } from "../../src/state/open.ts";
@@ -59,6 +61,7 @@ describe("files", () => {
     const name = `${umask}-${extension}`;
     const script = `umask ${umask}
       chipboard() { "$NODE" ${BIN}.${extension} "$@"; }
+      chipboard store init --store ${name}/store
       chipboard publish --catalog c.csv --quotes q.csv --store ${name}/store --summary ${name}-summary
       chipboard snapshots copy ${name}/store ${name}/copies/copy
       chipboard snapshots inputs --store ${name}/store --out ${name}/out/inputs
@@ -124,7 +127,12 @@ testUnprivileged()("a source without read permission: 2", async () => {
   chmodSync(join(folder, "q.csv"), 0o000);
   onTestFinished(() => chmodSync(join(folder, "q.csv"), 0o644));
   const args = ["publish", "--catalog", "c.csv", "--quotes", "q.csv", "--store", "denied"];
-  const { code, stderr } = await chipboard(args, { cwd: folder, unprivileged: true });
+  const denied = join(folder, "denied");
+  await begin(new FolderStore(denied));
+  chmodSync(denied, 0o755);
+  chmodSync(join(denied, STORE_MARK), 0o644);
+  const options = { cwd: folder, unprivileged: true, begins: false };
+  const { code, stderr } = await chipboard(args, options);
   expect([code, stderr]).toEqual([
     2,
     expect.stringContaining("Cannot read q.csv: permission denied\n"),

@@ -50,7 +50,7 @@ test("the last level until an instant is in force, up to its carry limit", () =>
   expect(levelAt(short, "2026-08-14T00:00:00.000Z")).toBeUndefined();
 });
 
-describe("what is drawn of a range", () => {
+describe("the drawn part of a range", () => {
   test("begins with the level in force then, and holds each until the next one or the end", () => {
     expect(spans("90d")).toEqual([
       [4, "2026-08-30T00:00:00.000Z", "2026-11-02T12:00:00.000Z"],
