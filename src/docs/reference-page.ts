@@ -87,7 +87,10 @@ const fieldsOf = ({ properties = {} }: JsonSchema = {}): string[] =>
 /** The schema of the objects that a field holds, directly or in a list. */
 function innerOf({ $ref = "", items, anyOf = [], ...field }: JsonSchema): JsonSchema | undefined {
   if (items !== undefined) return innerOf(items);
-  return SCHEMAS[$ref.replace(/.*\//, "")] ?? anyOf.find(({ properties }) => properties) ?? field;
+  const [inner] = anyOf
+    .flatMap((each) => innerOf(each) ?? [])
+    .filter(({ properties }) => properties);
+  return SCHEMAS[$ref.replace(/.*\//, "")] ?? inner ?? field;
 }
 
 /** The form of a value in words: `integer, 1 to 2000`. */

@@ -8,6 +8,7 @@ import { API, startExampleService, type Example } from "./example-service.ts";
 
 const REQUESTS: readonly (readonly [path: string, tier: Example["tier"]])[] = [
   [`${API}/contracts`, null],
+  [`${API}/contracts.csv`, null],
   [`${API}/prices`, null],
   [`${API}/prices?publication=1`, "starter"],
   [`${API}/prices/ddr5-16gb`, "pro"],
