@@ -386,7 +386,7 @@ describe("an SQLite state", () => {
       expect(await take(gatekeeper, 4)).toEqual({ granted: false, used: 4 });
       await vi.waitFor(() => expect(gatekeeper.refusal).not.toBeNull(), SOON);
       const { refusal, seen } = await surveyState(state);
-      expect([refusal, seen]).toEqual([expect.any(String), null]);
+      expect([refusal, seen]).toEqual([expect.any(String), []]);
       await expect(
         withRegistry(state, clock, "use", (registry) => registry.addAccount("other", "pro", null)),
       ).rejects.toThrow(UnreachableError);
