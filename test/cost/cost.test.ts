@@ -408,11 +408,11 @@ test("a 304 to a selection, a basket, an old or a plain file costs what that to 
   const whole = held("/levels.csv", "pro/levels.csv");
   const found: string[] = [];
   for (const asked of [
-    held("/levels.csv?last=1999", "pro/levels.csv", "last=1999"),
-    held("/history.csv?from=2000-01-01", "pro/history.csv", "from=2000-01-01"),
-    held("/prices?segment=dram", "pro/board.json", "segment=dram"),
+    held("/levels.csv?last=1999", "pro/levels.csv", JSON.stringify(["last", "1999"])),
+    held("/history.csv?from=2000-01-01", "pro/history.csv", JSON.stringify(["from", "2000-01-01"])),
+    held("/prices?segment=dram", "pro/board.json", JSON.stringify(["segment", "dram"])),
     held("/history.parquet?publication=1", "pro/history.parquet"),
-    held("/history.csv?publication=1&last=5", "pro/history.csv", "last=5"),
+    held("/history.csv?publication=1&last=5", "pro/history.csv", JSON.stringify(["last", "5"])),
     held("/export.xlsx?publication=1", "pro/export.xlsx"),
   ]) {
     expect(await ask(asked), asked.path).toBe(304);
