@@ -21,7 +21,7 @@ describe("an invalid location", () => {
     ["s3://b"],
     ["s3://bucket/a//b"],
     ["s3://bucket/../x"],
-    ["s3://bu cket", "s3://***"],
+    ["s3://a bucket", "s3://***"],
   ])("%s", async ([location = "", shown = location]) => {
     await expect(openStore(location)).rejects.toThrow(InputError);
     await expect(openStore(location)).rejects.toThrow(`--store ${JSON.stringify(shown)}: expected`);
