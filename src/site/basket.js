@@ -228,7 +228,6 @@ async function showCosts(query, body, changes) {
     if (problem !== null) tellProblem(place, problem, () => void showCosts(query, body, changes));
     return;
   }
-  const rows = points.map(({ date, text }) => `${date},${text}\r\n`);
   showChart(byId("costs"), {
     line: {
       levels: points,
@@ -244,7 +243,7 @@ async function showCosts(query, body, changes) {
     depthDays: caller.offer.depthDays,
     decimals: Infinity,
     fileName: `chipboard-${session_utc.slice(0, 13)}Z-${caller.tier}-basket`,
-    csv: `date,cost_usd\r\n${rows.join("")}`,
+    column: "cost_usd",
     notes: [attribution, `What ${query} cost together on each day, at the levels then in force.`],
   });
 }

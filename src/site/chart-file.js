@@ -1,6 +1,7 @@
-/** A chart as a file: an SVG that opens alone, with title, credit line and a style of its own. */
+/** A chart as a file: its levels as CSV, or an SVG that opens alone, with title, credit line and a style of its own. */
 import { chartLabel, unitLine } from "./chart.js";
-import { layout } from "./layout.js";
+import { layout, spansOf } from "./layout.js";
+import { textOf } from "./levels.js";
 import { endSvg, legendOf, levelsSvg, plotSvg } from "./plot.js";
 import { escaped } from "./text.js";
 
@@ -134,4 +135,53 @@ function wrapped(text, most) {
   const lines = (doubled.match(line) ?? []).map((part) => part.replaceAll("\0", ""));
   if (lines.length <= MOST_LINES) return lines;
   return [...lines.slice(0, MOST_LINES - 1), `${lines[MOST_LINES - 1]?.trimEnd()}…`];
+}
+
+/**
+ * The drawn levels as CSV: for each line a column of its levels in force, beside them what was drawn with them. A row
+ * stands for each instant at which a level begins, or ends without another one.
+ *
+ * @param {readonly { id: string, points: readonly import("./levels.js").Point[] }[]} lines `id` names the column;
+ *   `id_low`, `id_high` and `id_break_reason` follow where a point of the line has them
+ */
+export function levelsCsv(lines) {
+  const spanned = lines.map(({ points }) => {
+    const spans = spansOf(points);
+    return points.map((point, at) => ({
+      ...point,
+      .../** @type {import("./layout.js").Span} */ (spans[at]),
+    }));
+  });
+  const instants = spanned.flatMap((points) =>
+    points.flatMap(({ begin, until }) => [begin, until]),
+  );
+  const columns = lines.flatMap(({ id, points }, at) =>
+    COLUMNS.filter(
+      ({ name, read }) => name === "" || points.some((point) => read(point) != null),
+    ).map(({ name, read }) => ({ name: id + name, read, points: spanned[at] ?? [] })),
+  );
+  const rows = [...new Set(instants)].toSorted().map((at) => [
+    at,
+    ...columns.map(({ read, points }) => {
+      const point = points.findLast(({ begin }) => begin <= at);
+      return point === undefined || point.until < at ? "" : cellOf(String(read(point) ?? ""));
+    }),
+  ]);
+  return [["instant_utc", ...columns.map(({ name }) => name)], ...rows]
+    .map((cells) => `${cells.join(",")}\r\n`)
+    .join("");
+}
+
+/** @type {readonly { name: string, read: (point: import("./levels.js").Point) => string | number | null | undefined }[]} */
+const COLUMNS = [
+  { name: "", read: textOf },
+  { name: "_low", read: ({ low }) => low },
+  { name: "_high", read: ({ high }) => high },
+  { name: "_break_reason", read: ({ breakReason }) => breakReason || null },
+];
+
+/** Spreadsheets would take some texts for formulas: a ' stands before them. @param {string} text */
+function cellOf(text) {
+  const safe = text.replace(/^(?=[=+\-@\t\r])/, "'");
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -1,6 +1,6 @@
 /** A chart with its controls: title, ranges, cursor, and buttons that save it. Pages call `showChart`. */
 import { fromAddress, keepInAddress } from "./address.js";
-import { chartFile } from "./chart-file.js";
+import { chartFile, levelsCsv } from "./chart-file.js";
 import { chartHtml } from "./chart.js";
 import { addCursor, closeReader } from "./cursor.js";
 import { layout } from "./layout.js";
@@ -13,13 +13,13 @@ import { keep, keepButtons } from "./save.js";
  * @property {string} name What the title begins with.
  * @property {import("./levels.js").Changes} changes By range, as the API gives them.
  * @property {number} depthDays Of the caller's tier; longer ranges are not offered.
- * @property {string} fileName Name of saved files, without extension.
- * @property {string} csv The text of the CSV.
+ * @property {string} fileName What names of saved files begin with; range and scale follow.
+ * @property {string} column What the column of levels in the CSV is named.
  * @property {readonly string[]} notes Lines below the saved chart, such as the credit line.
  * @property {string} [range] The only range; there are neither choices nor buttons.
  * @property {number | null} [capacityGb] With it the chart also shows the price per gigabyte.
  * @property {readonly { session_utc: string, capacity_gb?: number | null }[]} [breaks] With the capacity before each.
- * @property {string} [request] The address that the CSV came from.
+ * @property {string} [request] The address that the levels came from.
  *
  * @typedef {Omit<import("./layout.js").ChartOptions, "title" | "from" | "to"> & Files} Panel
  */
@@ -74,10 +74,9 @@ export function showChart(box, panel) {
       }
       if (what === "link") keepInAddress({ range });
       keep(button, {
-        csv: panel.csv,
+        csv: () => levelsCsv([{ id: panel.column, points }]),
         svg: () => chartFile(points, options, panel.notes),
-        name: panel.fileName,
-        picture: `${panel.fileName}-${range}${divided === null ? "" : "-per-gb"}`,
+        name: `${panel.fileName}-${range}${divided === null ? "" : "-per-gb"}`,
         requests: request === undefined ? [] : [request],
       });
     });

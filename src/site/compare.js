@@ -5,7 +5,7 @@
 import { fromAddress, keepInAddress } from "./address.js";
 import { ask, askJson, BROKEN_OFF, endProblem, ROOT, tellProblem } from "./api.js";
 import { rangeButtons, toolsHtml } from "./chart-panel.js";
-import { FILE_PLOT } from "./chart-file.js";
+import { FILE_PLOT, levelsCsv } from "./chart-file.js";
 import * as comparison from "./comparison.js";
 import { dayText } from "./axis.js";
 import { addCursor } from "./cursor.js";
@@ -209,12 +209,10 @@ function draw(lines, unknown) {
       /** @type {HTMLElement} */ (box.querySelector(changed.again)).focus();
       return;
     }
-    const name = `chipboard-${to.slice(0, 13)}Z-${caller.tier}-comparison`;
     keep(button, {
-      csv: comparison.comparisonCsv(scaled.lines),
+      csv: () => levelsCsv(scaled.lines),
       svg: drawing.file,
-      name,
-      picture: `${name}-${scale}-${range}`,
+      name: `chipboard-${to.slice(0, 13)}Z-${caller.tier}-comparison-${scale}-${range}`,
       requests: /** @type {const} */ (["ids", "indices"]).flatMap((kind) => {
         const path = pathOf(kind, lines);
         return path === null ? [] : [new URL(`api/public/v1/${path}`, ROOT).href];

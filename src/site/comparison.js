@@ -6,7 +6,7 @@ import { dateTicks, dateWords, dayAt, dayText, levelTicks } from "./axis.js";
 import { svgFile } from "./chart-file.js";
 import { decimalOf, placesOf, quotient, rounded } from "./decimal.js";
 import * as layout from "./layout.js";
-import { comparablePoints, drawnFrom, perGigabyte, sessionOf, startOf } from "./levels.js";
+import { comparablePoints, drawnFrom, perGigabyte, sessionOf, startOf, textOf } from "./levels.js";
 import * as plot from "./plot.js";
 import { escaped, foreign, grouped } from "./text.js";
 
@@ -113,9 +113,6 @@ function rebased(lines, from) {
 /** @param {string} level @param {string} first @param {string} value of the first one */
 const rebasedText = (level, first, value) =>
   quotient(decimalOf(placesOf(level, 6) * placesOf(value, 6), 12), first);
-
-/** @param {Point} point */
-const textOf = ({ text, close }) => text ?? String(close);
 
 /**
  * Where everything of a comparison stands.
@@ -381,30 +378,6 @@ export const breakWords = (lines) =>
       breakReason ? `Break of ${name} on ${dayText(date)}: ${breakReason}` : [],
     ),
   );
-
-/**
- * The drawn lines as CSV: a column for each line, a row for each instant at which a level begins, with the levels in
- * force then.
- *
- * @param {readonly DrawnLine[]} lines
- */
-export function comparisonCsv(lines) {
-  const spanned = lines.map(({ points }) => {
-    const spans = layout.spansOf(points);
-    return points.map((point, at) => ({
-      text: textOf(point),
-      .../** @type {layout.Span} */ (spans[at]),
-    }));
-  });
-  const instants = [...new Set(spanned.flatMap((spans) => spans.map(({ begin }) => begin)))];
-  const rows = instants.toSorted().map((at) => {
-    const levels = spanned.map((spans) => spans.findLast(({ begin }) => begin <= at));
-    return [at, ...levels.map((level) => (level && level.until >= at ? level.text : ""))];
-  });
-  return [["instant_utc", ...lines.map(({ id }) => id)], ...rows]
-    .map((cells) => `${cells.join(",")}\r\n`)
-    .join("");
-}
 
 /**
  * What the axis has, in words.

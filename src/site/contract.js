@@ -147,7 +147,7 @@ function showHistory(body, csv, publication, { tier, offer }) {
     decimals: Infinity,
     heightPx: matchMedia("(min-width: 720px)").matches ? 380 : 300,
     fileName: `chipboard-${body.session_utc.slice(0, 13)}Z-${tier}-${body.id}`,
-    csv,
+    column: body.id,
     capacityGb: body.capacity_gb,
     breaks: body.breaks,
     request: historyUrl(publication),

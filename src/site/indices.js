@@ -133,13 +133,12 @@ function show(body) {
 
 /** @param {OneIndex} body */
 function showSeries({ series, session_utc, attribution }) {
-  const { base, history } = series;
+  const { base } = series;
   const box = byId("series");
   box.textContent = "The series has no close yet.";
   if (base === null) return;
   const name = nameOfIndex(chosen);
   const closes = closesOfSeries(series);
-  const rows = history.map(({ date, close }) => `${chosen},${date},${close}\r\n`);
   showChart(box, {
     line: lineOfIndex(closes),
     name,
@@ -150,7 +149,7 @@ function showSeries({ series, session_utc, attribution }) {
     decimals: 2,
     heightPx: matchMedia("(min-width: 1280px)").matches ? 460 : 300,
     fileName: `chipboard-${session_utc.slice(0, 13)}Z-${caller.tier}-index-${chosen}`,
-    csv: `index_id,date,close\r\n${rows.join("")}`,
+    column: chosen,
     notes: [attribution],
   });
 }

@@ -54,6 +54,9 @@ export const RANGE_WORDS = {
 /** The session of a level, ISO 8601. @param {Level} level */
 export const sessionOf = ({ session, date }) => session ?? `${date}T12:00:00.000Z`;
 
+/** A level to the digit. @param {Pick<Level, "text" | "close">} level */
+export const textOf = ({ text, close }) => text ?? String(close);
+
 /** @param {number} days since 1970, with a fraction */
 const instant = (days) => new Date(Math.round(days * DAY_MS)).toISOString();
 
@@ -209,7 +212,7 @@ export function titleOf(name, range, changes, points, decimals) {
   if (range in changes) return `${name}, ${changeWords(range, changes)}`;
   const rest = comparablePoints(points);
   const said = [rest[0], rest.length > 1 ? rest.at(-1) : undefined].flatMap((point) =>
-    point ? `${roundedText(point.text ?? point.close, decimals)} on ${dayText(point.date)}` : [],
+    point ? `${roundedText(textOf(point), decimals)} on ${dayText(point.date)}` : [],
   );
   return said.length === 0 ? name : `${name}: ${said.join(", ")}`;
 }
@@ -286,7 +289,7 @@ export function changeOfCloses(closes, range) {
   const day = startOf(range, sessionOf(last)).slice(0, 10);
   const then = closes.find(({ date }) => date === day);
   if (then === undefined || then.close === 0) return null;
-  return changeBetween(then.text ?? String(then.close), last.text ?? String(last.close));
+  return changeBetween(textOf(then), textOf(last));
 }
 
 /** The changes of an index over all ranges, out of its closes alone. @param {readonly Level[]} closes @returns {Changes} */
@@ -330,11 +333,13 @@ export function perGigabyte(line, capacityGb, breaks = []) {
       const capacity = capacityOf(level);
       if (capacity === null) return [];
       const { low, high, ...rest } = level;
-      const text = quotient(level.text ?? String(level.close), String(capacity));
+      /** @param {string} usd */
+      const perGb = (usd) => quotient(usd, String(capacity));
+      const text = perGb(textOf(level));
       const range =
         low === undefined || high === undefined
           ? {}
-          : { low: low / capacity, high: high / capacity };
+          : { low: Number(perGb(String(low))), high: Number(perGb(String(high))) };
       return [{ ...rest, ...range, close: Number(text), text }];
     });
   return {

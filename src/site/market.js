@@ -267,7 +267,7 @@ async function showIndices(indices, lines) {
     decimals: 2,
     heightPx: 280,
     fileName: "composite",
-    csv: "",
+    column: composite?.id ?? "",
     notes: [],
   });
 }

@@ -67,14 +67,14 @@ export const keepButtons = (hasRequest) =>
  * Does what a button of `keepButtons` says.
  *
  * @param {HTMLElement} button
- * @param {{ csv: string, svg: () => string, name: string, picture: string, requests: readonly string[] }} of `name`
- *   and `picture` name the files, without extension; `requests` are addresses that the data came from
+ * @param {{ csv: () => string, svg: () => string, name: string, requests: readonly string[] }} of `name` names the
+ *   files, without extension; `requests` are addresses that the data came from
  */
-export function keep(button, { csv, svg, name, picture, requests }) {
+export function keep(button, { csv, svg, name, requests }) {
   const what = button.dataset["save"];
-  if (what === "csv") saveFile(csv, "text/csv;charset=utf-8", `${name}.csv`);
-  if (what === "svg") saveFile(svg(), "image/svg+xml", `${picture}.svg`);
-  if (what === "png") void savePng(svg(), `${picture}.png`);
+  if (what === "csv") saveFile(csv(), "text/csv;charset=utf-8", `${name}.csv`);
+  if (what === "svg") saveFile(svg(), "image/svg+xml", `${name}.svg`);
+  if (what === "png") void savePng(svg(), `${name}.png`);
   if (what === "link") void copyLink(button);
   if (what === "request") {
     const commands = requests.map((url) => `curl -sS -H "x-api-key: $KEY" '${url}'`);

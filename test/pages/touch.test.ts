@@ -65,7 +65,7 @@ inChromium("a contract is found, its history read, and saved as CSV", async () =
     page.waitForEvent("download"),
     page.getByRole("button", { name: "CSV", exact: true }).tap(),
   ]);
-  expect(download.suggestedFilename()).toMatch(/keyed-plain-20\.csv$/);
+  expect(download.suggestedFilename()).toMatch(/keyed-plain-20-30d\.csv$/);
 });
 
 inChromium("two contracts are compared for a gigabyte", async () => {

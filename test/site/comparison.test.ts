@@ -1,7 +1,6 @@
 /** Several lines in one chart: the drawn part of each, its scale, and its place. */
 import { describe, expect, test } from "vitest";
 import {
-  comparisonCsv,
   comparisonFile,
   comparisonHtml,
   breakWords,
@@ -179,13 +178,6 @@ test("the cursor reads all lines at an instant, of each the level in force", () 
   expect(read(5).words).toBe(`6 October 2026: A module 90.00, ${HOSTILE} 5.50`);
   expect(read(5).html).toContain("<small>4 Oct 2026</small>");
   expect(read(5).dots.map(({ name }) => name)).toEqual(["end-0", "end-1"]);
-});
-
-test("the drawn lines can be saved as CSV, with the levels in force at each instant", () => {
-  const { lines } = onScale([MODULE, CHIP], "usd", at(5));
-  expect(comparisonCsv(lines)).toBe(
-    `instant_utc,module,chip\r\n${at(5)},90,5.5\r\n${at(6)},99,6\r\n${at(7)},120,3\r\n`,
-  );
 });
 
 test("hostile names are text on the page, for the cursor and in the file", () => {

@@ -1,8 +1,9 @@
 /** Which closes of a contract are after a break or corrected, and the chart as a file. */
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
-import { chartFile } from "../../src/site/chart-file.js";
+import { chartFile, levelsCsv } from "../../src/site/chart-file.js";
 import { closesAmong, closesOf, levelsById } from "../../src/site/history.js";
+import { drawnOf, perGigabyte, type Line } from "../../src/site/levels.js";
 
 const HEAD =
   "contract_id,date,close_usd,low_usd,high_usd,inputs,basis,session_utc,break_reason\r\n";
@@ -110,5 +111,57 @@ describe("the chart as a file", () => {
     expect(lines.slice(-3).join("")).toBe(note);
     expect(lines).toContain("Before a break: not comparable");
     expect(lines[0]).toBe("USD, 18 November 2026 to 21 November 2026.");
+  });
+});
+
+describe("the chart as CSV", () => {
+  const line = { levels: closesOf(CSV, []), carryDays: 1, to: "2026-12-21T12:00:00.000Z" };
+  const rowsOf = (drawn: Line, range: string): string[] =>
+    levelsCsv([{ id: "a", points: drawnOf(drawn, range).points }]).split("\r\n");
+
+  test("has the levels of the range on the scale, each up to its end", () => {
+    const two = { ...line, levels: line.levels.slice(1, 3), carryDays: 30 };
+    expect(rowsOf({ ...two, to: "2026-12-20T00:00:00.000Z" }, "30d")).toEqual([
+      "instant_utc,a,a_low,a_high",
+      "2026-11-20T00:00:00.000Z,2,1.5,2.5",
+      "2026-11-20T12:00:00.000Z,3,,",
+      "2026-12-20T00:00:00.000Z,3,,",
+      "",
+    ]);
+    expect(rowsOf(perGigabyte(two, 4), "all").slice(0, 2)).toEqual([
+      "instant_utc,a,a_low,a_high,a_break_reason",
+      `2026-11-19T12:00:00.000Z,0.500000,0.375,0.625,"'=Now, ""in`,
+    ]);
+  });
+
+  test("has the end of a level that has no next one, and reasons of breaks as texts", () => {
+    const [, ...rows] = levelsCsv([{ id: "a", points: drawnOf(line, "all").points }]).split("Z,");
+    expect(rows.map((row) => row.replace(/\r\n[^\r]*$/, ""))).toEqual([
+      "1,,,",
+      `2,1.5,2.5,"'=Now, ""in\r\nreels"""`,
+      "3,,,",
+      "0.000001,,,In trays",
+      "0.000001,,,In trays",
+    ]);
+  });
+
+  test("of several lines has those in force at each instant", () => {
+    const other = { ...line, levels: line.levels.slice(3), carryDays: 3 };
+    const { points } = drawnOf({ ...line, levels: line.levels.slice(0, 1), carryDays: 3 }, "all");
+    const csv = levelsCsv([
+      { id: "a", points },
+      {
+        id: "b",
+        points: drawnOf(other, "all").points.map((point) => ({ ...point, breakReason: null })),
+      },
+    ]);
+    expect(csv.split("\r\n")).toEqual([
+      "instant_utc,a,b",
+      "2026-11-18T12:00:00.000Z,1,",
+      "2026-11-21T00:00:00.000Z,1,0.000001",
+      "2026-11-21T12:00:00.000Z,1,0.000001",
+      "2026-11-24T00:00:00.000Z,,0.000001",
+      "",
+    ]);
   });
 });
