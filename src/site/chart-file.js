@@ -33,6 +33,7 @@ text.end { font-weight: 600; fill: #16191d; }
 .line-1 { stroke: #a1440b; stroke-dasharray: 8 4; }
 .line-2 { stroke: #0a6645; stroke-dasharray: 2 4; }
 .line-3 { stroke: #6f3a97; stroke-dasharray: 9 4 2 4; }
+.line.past { stroke: #595e66; }
 circle.end-0, text.end-0 { fill: #0b4f8a; }
 circle.end-1, text.end-1 { fill: #a1440b; }
 circle.end-2, text.end-2 { fill: #0a6645; }

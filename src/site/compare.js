@@ -12,7 +12,14 @@ import { addCursor } from "./cursor.js";
 import { closesById, levelsById, lineOfLevels } from "./history.js";
 import { scrolling, tableHtml } from "./html.js";
 import { withKey } from "./key.js";
-import { changesOfCloses, changesOfRecord, endOf, rangesWithin, RANGE_WORDS } from "./levels.js";
+import {
+  changesOfCloses,
+  changesOfRecord,
+  comparablePoints,
+  endOf,
+  rangesWithin,
+  RANGE_WORDS,
+} from "./levels.js";
 import { daysOnPage } from "./page-days.js";
 import { presetsOf } from "./presets.js";
 import { choicesWith, makePicker } from "./picker.js";
@@ -295,7 +302,8 @@ function stateOf({ dataset }, isLog) {
 function linesTable(lines, drawn, scale, range) {
   const rows = lines.map((line, place) => {
     const own = drawn.find((each) => each.place === place);
-    return { line, place, points: own?.points ?? [], since: own?.since ?? null };
+    const points = comparablePoints(own?.points ?? []);
+    return { line, place, points, since: own?.since ?? null };
   });
   const change = `${RANGE_WORDS[range] ?? "Change"}, %`;
   /** @param {Point | undefined} point */

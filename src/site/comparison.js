@@ -60,9 +60,7 @@ export function onScale(lines, scale, from) {
       leftOut.push({ name: line.name, why });
       return [];
     }
-    // Before a break a contract had another unit, or another capacity.
-    const own = scale === "usd" ? points : comparablePoints(points);
-    return [{ ...line, place, points: own, since: null }];
+    return [{ ...line, place, points, since: null }];
   });
   return { lines: scale === "rebased" ? rebased(drawn, from) : drawn, leftOut };
 }
@@ -76,7 +74,8 @@ function whyNot({ unit, capacityGb, line: { levels } }, scale) {
 
 /**
  * Lines with a level in force at the start begin at 100; if none has one, the earliest does. A later line begins at the
- * value that the first of the chosen lines that are already drawn has then.
+ * value that the first of the chosen lines that are already drawn has then. A line with a break begins with it: levels
+ * before it, which do not compare, are divided by the same level.
  *
  * @param {readonly DrawnLine[]} lines
  * @param {string} from ISO 8601
@@ -84,7 +83,9 @@ function whyNot({ unit, capacityGb, line: { levels } }, scale) {
  */
 function rebased(lines, from) {
   /** @param {DrawnLine} line */
-  const begin = ({ points: [first] }) => (first === undefined ? "" : layout.placeOf(first));
+  const firstOf = ({ points }) => /** @type {Point} */ (comparablePoints(points)[0]);
+  /** @param {DrawnLine} line */
+  const begin = (line) => layout.placeOf(firstOf(line));
   /** @type {Map<number, DrawnLine>} */
   const done = new Map();
   for (const line of lines.toSorted((a, b) => (begin(a) < begin(b) ? -1 : 1))) {
@@ -96,13 +97,9 @@ function rebased(lines, from) {
     const then = done
       .get(earlier?.place ?? -1)
       ?.points.findLast((point) => layout.placeOf(point) <= at);
-    const [first] = line.points;
+    const first = textOf(firstOf(line));
     const points = line.points.map((point) => {
-      const text = rebasedText(
-        textOf(point),
-        textOf(/** @type {Point} */ (first)),
-        then ? textOf(then) : "100",
-      );
+      const text = rebasedText(textOf(point), first, then ? textOf(then) : "100");
       return { ...point, close: Number(text), text };
     });
     done.set(line.place, { ...line, points, since: at > from ? at.slice(0, 10) : null });
@@ -144,6 +141,7 @@ export function layoutOf(lines, { from, to, isLog, isRebased, widthPx, heightPx 
   const labels = levels.map(({ text, level }) => ({ text: grouped(text, 0), y: y(level) }));
   const placed = lines.map(({ points, ...line }) => {
     const spans = layout.spansOf(points);
+    const past = points.length - comparablePoints(points).length;
     const places = points.map((point, at) => {
       const { begin, until } = /** @type {layout.Span} */ (spans[at]);
       return {
@@ -154,6 +152,7 @@ export function layoutOf(lines, { from, to, isLog, isRebased, widthPx, heightPx 
         x: x(dayAt(begin)),
         y: y(point.close),
         isStart: at === 0 || point.isBreak === true || spans[at - 1]?.until !== begin,
+        isPast: at < past,
       };
     });
     return { ...line, places };
@@ -266,9 +265,13 @@ function spread(labels, topPx, bottomPx) {
 
 /** The parts of the drawing, for a page and for a file. @param {ComparisonLayout} drawn */
 function partsOf(drawn) {
-  const paths = drawn.lines.map(({ place, places }) => {
-    const path = plot.stepPath(layout.thinned(places, drawn.columns).map(plot.stretchedPlace));
-    return `<path class="line line-${place}" vector-effect="non-scaling-stroke" d="${path}"/>`;
+  const paths = drawn.lines.flatMap(({ place, places }) => {
+    const all = layout.thinned(places, drawn.columns).map(plot.stretchedPlace);
+    return [true, false].map((isPast) => {
+      const path = plot.stepPath(all.filter((each) => each.isPast === isPast));
+      const kind = `line line-${place}${isPast ? " past" : ""}`;
+      return path && `<path class="${kind}" vector-effect="non-scaling-stroke" d="${path}"/>`;
+    });
   });
   const breaks = drawn.lines.flatMap(({ places }) =>
     places
@@ -299,7 +302,7 @@ export const sampleOf = (place) => `<path class="line line-${place}" d="M0 6h24"
 /** What a comparison shows, in words. @param {ComparisonLayout} drawn @param {string} title */
 function labelOf({ lines }, title) {
   const sentences = lines.map(({ name, places }) => {
-    const [first, last] = [places[0], places.at(-1)];
+    const [first, last] = [comparablePoints(places)[0], places.at(-1)];
     if (first === undefined || last === undefined) return name;
     return `${name}: first ${figureText(first)} on ${first.date}, last ${figureText(last)} on ${last.date}`;
   });
@@ -372,12 +375,15 @@ export const linesReader = (drawn) => (at) => {
 };
 
 /** The breaks within the chart, in words. @param {readonly DrawnLine[]} lines */
-export const breakWords = (lines) =>
-  lines.flatMap(({ name, points }) =>
+export function breakWords(lines) {
+  const breaks = lines.flatMap(({ name, points }) =>
     points.flatMap(({ date, breakReason }) =>
       breakReason ? `Break of ${name} on ${dayText(date)}: ${breakReason}` : [],
     ),
   );
+  const isPast = lines.some(({ points }) => comparablePoints(points).length < points.length);
+  return isPast ? [...breaks, "Grey: before a break, not comparable."] : breaks;
+}
 
 /**
  * What the axis has, in words.

@@ -10,7 +10,8 @@ import {
   scaleWords,
   type Line,
 } from "../../src/site/comparison.js";
-import type { Level } from "../../src/site/levels.js";
+import { layout } from "../../src/site/layout.js";
+import { drawnFrom, type Level } from "../../src/site/levels.js";
 
 const day = (at: number): string => new Date(Date.UTC(2026, 9, 1 + at)).toISOString().slice(0, 10);
 const points = (closes: readonly (number | null)[]) =>
@@ -52,6 +53,11 @@ const INDEX: Line = {
 
 const closesOf = ({ lines }: ReturnType<typeof onScale>) =>
   Object.fromEntries(lines.map((line) => [line.id, line.points.map(({ close }) => close)]));
+const BREAK_WORDS = [
+  `Break of ${HOSTILE} on 4 Oct 2026: 5600 MT/s`,
+  "Grey: before a break, not comparable.",
+];
+const CHART = { title: "A chip", unit: "USD", decimals: 2, from: at(0), to: at(7) };
 const OPTIONS = {
   from: at(0),
   to: at(7),
@@ -92,11 +98,24 @@ describe("rebased", () => {
     expect(scaled.leftOut).toEqual([]);
   });
 
-  test("a break begins a line anew, and nothing disappears", () => {
+  test("a break begins a line anew; as on the contract's page it is grey before", () => {
     const scaled = onScale([MODULE, CHIP, INDEX], "rebased", at(0));
-    expect(closesOf(scaled)["chip"]).toEqual([112.5, 140.625, 154.6875, 168.75, 84.375]);
+    expect(closesOf(scaled)["chip"]).toEqual([56.25, 112.5, 140.625, 154.6875, 168.75, 84.375]);
     expect(scaled.lines[1]?.since).toBe(day(3));
-    expect(breakWords(scaled.lines)).toEqual([`Break of ${HOSTILE} on 4 Oct 2026: 5600 MT/s`]);
+    expect(breakWords(scaled.lines)).toEqual(BREAK_WORDS);
+    const own = layout(drawnFrom(CHIP.line, at(0)).points, CHART);
+    const laid = layoutOf(scaled.lines, { ...OPTIONS, isRebased: true });
+    for (const field of ["at", "isPast", "isStart", "breakReason"] as const) {
+      const ofPage = own.points.map((place) => place[field]);
+      expect(laid.lines[1]?.places.map((place) => place[field])).toEqual(ofPage);
+    }
+    const html = comparisonHtml(laid, "Lines");
+    expect(html.match(/<path class="[^"]*"/g)).toEqual([
+      '<path class="line line-0"',
+      '<path class="line line-1 past"',
+      '<path class="line line-1"',
+      '<path class="line line-2"',
+    ]);
   });
 
   test("if none has a level at the start, the earliest begins at 100", () => {
@@ -135,9 +154,9 @@ describe("in US dollars", () => {
   test("a break stays a break, and is said in words", () => {
     const { lines } = onScale([CHIP], "usd", at(0));
     const html = comparisonHtml(layoutOf(lines, OPTIONS), "Chips");
-    expect(/d="(m[^"]*)"/.exec(html)?.[1]?.split("m")).toHaveLength(3);
+    expect(html.match(/ d="m[^"m]*"/g)).toHaveLength(2);
     expect(html.match(/<line class="break"/g)).toHaveLength(1);
-    expect(breakWords(lines)).toEqual([`Break of ${HOSTILE} on 4 Oct 2026: 5600 MT/s`]);
+    expect(breakWords(lines)).toEqual(BREAK_WORDS);
   });
 
   test("days are real days, and equal ratios are equally far apart on a logarithmic axis", () => {
