@@ -76,7 +76,7 @@ export function printDescription(description: Description): void {
     Published:
       publication === null
         ? "never"
-        : `${publication.at}, number ${publication.number}, ${whatOf(publication)}`,
+        : `${publication.at}, number ${publication.number}, ${whatOf({ ...publication, revision: manifest.revision })}`,
     Reason: publication?.reason ?? manifest.reason ?? "none given",
     By: manifest.by ?? "not named",
     Why: manifest.why ?? "none given",

@@ -36,6 +36,12 @@ test("entries are the newest first and say session, revision, corrections and re
   expect(/<updated>(.*)<\/updated>/.exec(feed)?.[1]).toBe(REVISED.at);
 });
 
+test("a session that is published first is not revised, although earlier ones are corrected", () => {
+  const feed = feedOf({ ...counted(FIRST, 1), reason: "A misprint" });
+  expect(feed).toContain("<title>Published 2026-11-20T12Z/r1</title>");
+  expect(feed).toContain("Corrections: 1. Reason: A misprint");
+});
+
 test("ids are UUIDs of version 8; an entry keeps its own, the feed keeps the first entry's", () => {
   const [feedId, firstId] = idsIn(feedOf(FIRST));
   const all = idsIn(feedOf(FIRST, REVISED));

@@ -74,12 +74,18 @@ export const isPublication = (entry: Entry): entry is Publication => entry.actio
 export const takenIn = (log: readonly Pick<StoredEntry, "entry">[]): Set<string> =>
   new Set(log.flatMap(({ entry: e }) => (isPublication(e) ? [] : [...e.snapshots, ...e.parts])));
 
-/** The word for an entry: a publish with a reason is a revision. */
-export const whatOf = ({
+/**
+ * The word for an entry. The first revision of a session revises nothing: a reason there is that of corrections of earlier
+ * sessions.
+ */
+export function whatOf({
   action,
   reason,
-}: Pick<Publication, "action" | "reason">): "publish" | "revise" | "rollback" =>
-  action === "rollback" ? "rollback" : reason === null ? "publish" : "revise";
+  revision,
+}: Pick<Publication, "action" | "reason" | "revision">): "publish" | "revise" | "rollback" {
+  if (action === "rollback") return "rollback";
+  return reason === null || revision === 1 ? "publish" : "revise";
+}
 
 export interface StoredEntry {
   readonly entry: Entry;
