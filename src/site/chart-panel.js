@@ -4,7 +4,7 @@ import { chartFile, levelsCsv } from "./chart-file.js";
 import { chartHtml } from "./chart.js";
 import { addCursor, closeReader } from "./cursor.js";
 import { layout } from "./layout.js";
-import { drawnOf, perGigabyte, rangesWithin, titleOf } from "./levels.js";
+import { drawnOf, firstRange, perGigabyte, rangesWithin, titleOf } from "./levels.js";
 import { keep, keepButtons } from "./save.js";
 
 /**
@@ -34,7 +34,7 @@ export function showChart(box, panel) {
   const { line, name, changes, capacityGb = null, request } = panel;
   const isBare = panel.range !== undefined;
   const ranges = rangesWithin(line, panel.depthDays);
-  const wanted = [fromAddress("range"), "1y"].find((range) => ranges.includes(range)) ?? "all";
+  const wanted = firstRange(fromAddress("range"), ranges, line.to, panel.depthDays);
   draw(panel.range ?? wanted, fromAddress("per") === "gb");
 
   /** @param {string} range @param {boolean} isPerGb if there is a capacity */

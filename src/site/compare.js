@@ -17,6 +17,7 @@ import {
   changesOfRecord,
   comparablePoints,
   endOf,
+  firstRange,
   rangesWithin,
   RANGE_WORDS,
 } from "./levels.js";
@@ -187,11 +188,10 @@ function draw(lines, unknown) {
     [fromAddress("scale")].find((name) => Object.hasOwn(SCALES, name)) ?? "rebased"
   );
   const isLog = fromAddress("axis") === "log";
-  const known = new Set(
-    lines.flatMap(({ line }) => rangesWithin({ ...line, to }, caller.offer.depthDays)),
-  );
+  const { depthDays } = caller.offer;
+  const known = new Set(lines.flatMap(({ line }) => rangesWithin({ ...line, to }, depthDays)));
   const ranges = [...ALL_RANGES].filter((name) => known.has(name) || name === "all");
-  const range = [fromAddress("range"), "1y"].find((name) => ranges.includes(name)) ?? "all";
+  const range = firstRange(fromAddress("range"), ranges, to, depthDays);
   const from = comparison.beginOf(lines, range, to);
   const scaled = comparison.onScale(lines, scale, from);
   const others = scaled.leftOut.map(({ name, why }) => `${name} (${why})`);

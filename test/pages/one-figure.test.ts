@@ -17,7 +17,7 @@ import { closesById, levelsById, lineOfContract, lineOfLevels } from "../../src/
 import { indicesTable } from "../../src/site/indices-table.js";
 import { layout } from "../../src/site/layout.js";
 import * as levels from "../../src/site/levels.js";
-import { overviewTable, type Line } from "../../src/site/overview.js";
+import { contractLine, lineOf, overviewTable, type Line } from "../../src/site/overview.js";
 import { levelHtml } from "../../src/site/record.js";
 import { signedText, withDecimals } from "../../src/site/text.js";
 import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
@@ -100,6 +100,9 @@ describe.each(Object.entries(CLOCKS))("at %s", (hour, now) => {
     expect(records.length).toBeGreaterThan(tier === "free" ? 9 : 100);
     const table = boardTable(board, () => 1, tier !== "free");
     const all = tier === "free" ? new Map() : levelsById(await textOf(tier, "levels.csv"));
+    const { sparklines = [], days = [] } = tier === "free" ? {} : await jsonOf(tier, "sparklines");
+    const closes = new Map<string, Line>(sparklines.map((each: Line) => [each.id, each]));
+    for (const each of days) closes.set(each.id, { ...closes.get(each.id), ...each });
     for (const record of records) {
       const { id } = record;
       const body = await jsonOf(tier, `prices/${id}`);
@@ -129,6 +132,7 @@ describe.each(Object.entries(CLOCKS))("at %s", (hour, now) => {
           capacityGb: null,
           line: lineOfLevels(all.get(id) ?? [], body.max_carry_days, board.session_utc),
           changes: levels.changesOfRecord(record),
+          breaks: body.breaks,
         };
         for (const range of CHART_RANGES) {
           const { points, from, to } = levels.drawnOf(line, range);
@@ -138,7 +142,15 @@ describe.each(Object.entries(CLOCKS))("at %s", (hour, now) => {
           expect([id, range, titleFigure(title)]).toEqual([id, range, shown(change)]);
           // The file that is saved, and the sheet that is printed, have the same title.
           expect(chartFile(points, options, [])).toContain(title);
-          const paths = [...pathsIn(chart(layout(points, options))), ...pathsIn(sparkline(line))];
+          const paths = [
+            ...pathsIn(chart(layout(points, options))),
+            ...pathsIn(sparkline(line)),
+            ...pathsIn(
+              sparkline(
+                contractLine(closes.get(id) as Line, board.session_utc, body.max_carry_days),
+              ),
+            ),
+          ];
           expect(paths.length).toBeGreaterThan(0);
           for (const path of paths)
             expect([id, range, path]).toEqual([id, range, expect.stringMatching(STEPS)]);
@@ -189,6 +201,13 @@ describe.each(Object.entries(CLOCKS))("at %s", (hour, now) => {
         const expected = levels.changesOfSeries(body.series, closes);
         const figures = indexFigures(body);
         const compared = levels.changesOfCloses(closes);
+        if (at === 0) {
+          // The chart of the front page.
+          const first = levels.changesOfCloses(lineOf(listed[0], lines));
+          expect(RANGES.map((range) => shown(first[range]))).toEqual(
+            RANGES.map((range) => shown(expected[range])),
+          );
+        }
         for (const range of RANGES) {
           const figure = shown(expected[range]);
           expect([id, range, textIn(figures, `data-field="series_${range}_pct"`)]).toEqual([

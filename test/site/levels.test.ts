@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import {
   changeOfCloses,
   drawnOf,
+  firstRange,
   levelAt,
   perGigabyte,
   rangesWithin,
@@ -92,6 +93,19 @@ describe("the drawn part of a range", () => {
 test("the ranges offered are those with a level at their start, within the depth", () => {
   expect(rangesWithin(QUARTERLY, 1825)).toEqual(["30d", "90d", "6m", "all"]);
   expect(rangesWithin(QUARTERLY, 90)).toEqual(["30d", "90d", "all"]);
+});
+
+test("a chart begins with the wanted range, or the longest one that the depth has", () => {
+  const first = (wanted: string, depthDays: number) =>
+    firstRange(wanted, rangesWithin(QUARTERLY, depthDays), QUARTERLY.to, depthDays);
+  expect(first("", 90)).toBe("90d");
+  expect(first("30d", 90)).toBe("30d");
+  expect(first("1y", 90)).toBe("90d");
+  // It has no level a year ago.
+  expect(first("", 1825)).toBe("all");
+  const { levels } = QUARTERLY;
+  const year = { ...QUARTERLY, levels: [level("2025-11-03T12", 2), ...levels], carryDays: 200 };
+  expect(firstRange("", rangesWithin(year, 1825), year.to, 1825)).toBe("1y");
 });
 
 test("a title has the API's figure of its range, or the levels where there is none", () => {
