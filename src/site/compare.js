@@ -35,7 +35,7 @@ import { changeHtml, counted, escaped, foreign } from "./text.js";
  * What can be compared. The key is `ids a` or `indices a`: a contract and an index may have the same id. `more` stands
  * below the name in a list; `text` is what a word may be of.
  *
- * @typedef {Omit<Line, "line" | "changes"> & { kind: "ids" | "indices", more: string, text: string,
+ * @typedef {Omit<Line, "line" | "changes" | "breaks"> & { kind: "ids" | "indices", more: string, text: string,
  *   delistedOn: string | null }} Known
  */
 
@@ -58,6 +58,8 @@ let catalog = new Map();
 const presentIds = new Map();
 /** The levels that came so far: choosing a line again costs nothing. @type {Map<string, readonly import("./levels.js").Level[]>} */
 const histories = new Map();
+/** The breaks of contracts, with the capacity before each. @type {Map<string, Line["breaks"]>} */
+const breaksById = new Map();
 /** The records of the board, by id. @type {Map<string, import("./board.js").BoardRow>} */
 let records = new Map();
 /** The board's session, with which the axis ends. */
@@ -115,8 +117,33 @@ function pathOf(kind, lines) {
   return ids.length === 0 ? null : `${KINDS[kind]}?ids=${ids.join(",")}`;
 }
 
-/** Asks for levels that did not come yet: one call for contracts, one for indices. @param {readonly Known[]} lines */
-async function load(lines) {
+/**
+ * Asks for what did not come yet: levels, one call for contracts, one for indices; then, for prices per gigabyte, the
+ * capacity before each break, one call for a contract with a break.
+ *
+ * @param {readonly Known[]} lines
+ */
+const load = async (lines) => (await loadLevels(lines)) ?? loadBreaks(lines);
+
+/** @param {readonly Known[]} lines */
+async function loadBreaks(lines) {
+  if (scaleInAddress() !== "gb") return null;
+  const missing = lines.filter((line) => {
+    const isBroken = histories.get(nameIn(line))?.some(({ isBreak }) => isBreak);
+    return line.capacityGb !== null && isBroken && !breaksById.has(line.id);
+  });
+  const problems = await Promise.all(
+    missing.map(async ({ id }) => {
+      const { body, problem } = await askJson(`prices/${id}`);
+      if (problem === null) breaksById.set(id, body.breaks);
+      return problem;
+    }),
+  );
+  return problems.find((problem) => problem !== null) ?? null;
+}
+
+/** @param {readonly Known[]} lines */
+async function loadLevels(lines) {
   const missing = lines.filter((line) => !histories.has(nameIn(line)));
   const problems = await Promise.all(
     /** @type {const} */ (["ids", "indices"]).map(async (kind) => {
@@ -160,11 +187,12 @@ function lineOf(known) {
   const levels = histories.get(nameIn(known)) ?? [];
   if (known.kind === "indices") {
     const line = { levels, carryDays: Infinity, to };
-    return { ...known, line, changes: changesOfCloses(levels) };
+    return { ...known, line, changes: changesOfCloses(levels), breaks: [] };
   }
   const end = endOf({ session_utc: to, delisted_on: known.delistedOn });
   const line = lineOfLevels(levels, carryDaysOf(known.id), end);
-  return { ...known, line, changes: changesOfRecord(records.get(known.id) ?? {}) };
+  const changes = changesOfRecord(records.get(known.id) ?? {});
+  return { ...known, line, changes, breaks: breaksById.get(known.id) ?? [] };
 }
 
 /** The lines that are not compared yet and contain each word. @param {string} wanted */
@@ -177,6 +205,11 @@ function found(wanted) {
   }));
 }
 
+const scaleInAddress = () =>
+  /** @type {Scale} */ (
+    [fromAddress("scale")].find((name) => Object.hasOwn(SCALES, name)) ?? "rebased"
+  );
+
 /**
  * Draws the lines as the address says, with the table of them.
  *
@@ -184,9 +217,7 @@ function found(wanted) {
  * @param {readonly string[]} unknown the ids of others that the address names
  */
 function draw(lines, unknown) {
-  const scale = /** @type {Scale} */ (
-    [fromAddress("scale")].find((name) => Object.hasOwn(SCALES, name)) ?? "rebased"
-  );
+  const scale = scaleInAddress();
   const isLog = fromAddress("axis") === "log";
   const { depthDays } = caller.offer;
   const known = new Set(lines.flatMap(({ line }) => rangesWithin({ ...line, to }, depthDays)));
@@ -211,9 +242,7 @@ function draw(lines, unknown) {
     const button = /** @type {HTMLElement} */ (target);
     const changed = stateOf(button, isLog);
     if (changed !== null) {
-      keepInAddress(changed.kept);
-      draw(lines, unknown);
-      /** @type {HTMLElement} */ (box.querySelector(changed.again)).focus();
+      void showChanged(changed);
       return;
     }
     keep(button, {
@@ -289,6 +318,19 @@ function stateOf({ dataset }, isLog) {
   if (scale !== undefined) return { kept: { scale }, again: `[data-scale="${scale}"]` };
   if (axis !== undefined) return { kept: { axis: isLog ? "" : "log" }, again: "[data-axis]" };
   return null;
+}
+
+/**
+ * Shows what a button changes. The button that was pressed is another one then.
+ *
+ * @param {{ kept: Record<string, string>, again: string }} changed
+ */
+async function showChanged({ kept, again }) {
+  keepInAddress(kept);
+  await show();
+  /** @type {HTMLElement | null} */
+  const next = box.querySelector(again);
+  next?.focus();
 }
 
 /**
@@ -389,6 +431,7 @@ if (byId("tool").hidden) await tellNames();
 async function begin(known) {
   caller = known;
   histories.clear();
+  breaksById.clear();
   isOlder = false;
   const [problem, board] = await Promise.all([loadNames(known.offer.index), askJson("prices")]);
   if (problem !== null || board.problem !== null) return problem ?? board.problem;

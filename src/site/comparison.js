@@ -13,10 +13,12 @@ import { escaped, foreign, grouped } from "./text.js";
 /** @typedef {import("./levels.js").Point} Point */
 
 /**
- * A contract or an index with its levels and changes. An index has neither unit nor capacity.
+ * A contract or an index with its levels and changes. An index has neither unit nor capacity. `breaks` have the capacity
+ * before each; a line in another scale than `gb` needs none.
  *
  * @typedef {{ id: string, name: string, unit: string | null, capacityGb: number | null,
- *   line: import("./levels.js").Line, changes: import("./levels.js").Changes }} Line
+ *   line: import("./levels.js").Line, changes: import("./levels.js").Changes,
+ *   breaks: readonly { session_utc: string, capacity_gb?: number | null }[] }} Line
  *
  * What its axis has: `rebased`, `usd`, or `gb` for US dollars per gigabyte.
  *
@@ -51,9 +53,10 @@ export function onScale(lines, scale, from) {
   /** @type {{ name: string, why: string }[]} */
   const leftOut = [];
   const drawn = lines.flatMap((line, place) => {
-    const { capacityGb } = line;
+    const { capacityGb, breaks } = line;
     const isPerGb = scale === "gb" && capacityGb !== null;
-    const { points } = drawnFrom(isPerGb ? perGigabyte(line.line, capacityGb) : line.line, from);
+    const own = isPerGb ? perGigabyte(line.line, capacityGb, breaks) : line.line;
+    const { points } = drawnFrom(own, from);
     const isWithin = points.some(({ until = "" }) => until >= from);
     const why = whyNot(line, scale) ?? (isWithin ? null : "no level in force in this range");
     if (why !== null) {

@@ -11,7 +11,7 @@ import {
   type Line,
 } from "../../src/site/comparison.js";
 import { layout } from "../../src/site/layout.js";
-import { drawnFrom, type Level } from "../../src/site/levels.js";
+import { drawnFrom, perGigabyte, type Level } from "../../src/site/levels.js";
 
 const day = (at: number): string => new Date(Date.UTC(2026, 9, 1 + at)).toISOString().slice(0, 10);
 const points = (closes: readonly (number | null)[]) =>
@@ -29,6 +29,7 @@ const MODULE: Line = {
   capacityGb: 16,
   line: lineOf(points([80, 81, 82, 90, null, null, 99, 120])),
   changes: {},
+  breaks: [],
 };
 const CHIP: Line = {
   id: "chip",
@@ -41,6 +42,7 @@ const CHIP: Line = {
     ),
   ),
   changes: {},
+  breaks: [],
 };
 const INDEX: Line = {
   id: "dram",
@@ -49,6 +51,7 @@ const INDEX: Line = {
   capacityGb: null,
   line: lineOf(points([100, 101, 102, 103, 104, 105, 106, 107]), Infinity),
   changes: {},
+  breaks: [],
 };
 
 const closesOf = ({ lines }: ReturnType<typeof onScale>) =>
@@ -149,6 +152,18 @@ describe("in US dollars", () => {
       "an index has no price",
     ]);
     expect(perGb.lines[0]?.place).toBe(0);
+  });
+
+  test("per gigabyte levels before a break have the capacity of then, as on the contract's page", () => {
+    const breaks = [{ session_utc: at(3), capacity_gb: 2 }];
+    const broken = { ...CHIP, capacityGb: 4, breaks };
+    const { lines } = onScale([broken], "gb", at(0));
+    expect(closesOf({ lines, leftOut: [] })["chip"]).toEqual([1, 1, 1.25, 1.375, 1.5, 0.75]);
+    const own = drawnFrom(perGigabyte(broken.line, 4, breaks), at(0));
+    expect(lines[0]?.points).toEqual(own.points);
+    const none = [{ session_utc: at(3), capacity_gb: null }];
+    const { lines: since } = onScale([{ ...broken, breaks: none }], "gb", at(0));
+    expect(since[0]?.points[0]?.date).toBe(day(3));
   });
 
   test("a break stays a break, and is said in words", () => {
