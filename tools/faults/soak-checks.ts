@@ -91,6 +91,7 @@ export async function checkMarket(life: SoakLife, head: Publication): Promise<vo
       withoutEnvelope(await fetched(life, caller, contractRoute(record.id, isFree))),
       {
         ...record,
+        references: expected.references.get(record.id),
         history_from: naiveHistoryFrom(expected.session_utc, tier),
         history: expected.history.get(record.id),
         breaks: expected.breaks.get(record.id),
