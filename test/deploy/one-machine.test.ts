@@ -197,7 +197,7 @@ describe("publish", () => {
   test("a failure ends as the table says: 3, a notice, and the way on", async () => {
     const { success_timestamp_seconds: before } = await ended("publish");
     await setClock("2026-11-22T00:05:00Z");
-    await offer({ a: 100, b: 5 });
+    await offer({ a: 18.4, b: 5 });
     const refused = await machine.run("systemctl start chipboard-publish.service");
     expect(refused.code).toBe(1);
     const show = "systemctl show chipboard-publish.service --property ExecMainStatus,ActiveState";
@@ -572,7 +572,7 @@ test("signing: the unit signs its snapshots, and the proxy serves signed ones", 
   await machine.expect("cp /etc/chipboard/chipboard.env before");
   await machine.expect(make);
   await add(sign);
-  await offer({ a: 101, b: 5 });
+  await offer({ a: 18.5, b: 5 });
   await machine.expect("systemctl start chipboard-publish.service");
   await add(verify);
   await machine.expect(use);
