@@ -139,10 +139,12 @@ function checkClock(
   );
 }
 
+const BRING_STORE_BACK = "bring it back: disk or S3 server, network, credentials";
+
 async function checkStore(store: ObjectStore, end: LogEnd | ChipboardError): Promise<Finding> {
   const { location } = store;
   if (end instanceof UnreachableError) {
-    return faultOf("store", end, "bring it back: disk or S3 server, network, credentials");
+    return faultOf("store", end, BRING_STORE_BACK);
   }
   // The head's line names damage.
   if (end instanceof ChipboardError) return ok("store", `${location} answers`);
@@ -212,13 +214,14 @@ async function checkHead(
   verifyKeys: readonly VerifyKey[] | null,
 ): Promise<Finding> {
   const remedy = "chipboard snapshots verify --all, then repair or restore";
+  const faultOfHead = (error: ChipboardError): Finding =>
+    faultOf("head", error, error instanceof UnreachableError ? BRING_STORE_BACK : remedy);
   if (head instanceof ChipboardError) {
-    const isEmpty = head.exitCode === EXIT.input;
     const begin = "where nothing was published before, chipboard publish; otherwise see lost";
-    return faultOf("head", head, isEmpty ? begin : remedy);
+    return head.exitCode === EXIT.input ? faultOf("head", head, begin) : faultOfHead(head);
   }
   const verified = await orFailure(() => verifySnapshots(store, "head", verifyKeys));
-  if (verified instanceof ChipboardError) return faultOf("head", verified, remedy);
+  if (verified instanceof ChipboardError) return faultOfHead(verified);
   const { damages, files, bytes, entries } = verified;
   const name = snapshotText(head.name);
   if (damages.length > 0) {

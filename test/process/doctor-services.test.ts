@@ -43,7 +43,13 @@ const run = (args: readonly string[], env: Record<string, string> = {}) =>
 async function doctor(args: readonly string[], env?: Record<string, string>) {
   const { code, stdout } = await run(["doctor", "--json", ...PORTS, ...args], env);
   const { checks } = JSON.parse(stdout) as {
-    checks: readonly { check: string; result: string; text: string; exit_code: number }[];
+    checks: readonly {
+      check: string;
+      result: string;
+      text: string;
+      remedy: string;
+      exit_code: number;
+    }[];
   };
   return { code, checks: Object.fromEntries(checks.map((each) => [each.check, each])) };
 }
@@ -110,6 +116,15 @@ describe.skipIf(s3 === null)("a store in S3", () => {
     const proxy = await serve(S3, { cwd: folder, env: { ...s3?.env, ...user, CHIPBOARD_NOW: "" } });
     const { status } = await fetch(`${proxy.url}/api/public/v1/prices`);
     expect([status, await proxy.end()]).toEqual([200, 0]);
+  });
+
+  test("a user who may not list gets 403 for an absent entry, and doctor names credentials, not damage", async () => {
+    const strict = policy(false).replace("StringLikeIfExists", "StringLike");
+    await client.send(new PutBucketPolicyCommand({ Bucket: bucket, Policy: strict }));
+    const { code, checks } = await doctor(S3, user);
+    expect([code, checks["head"]?.result]).toEqual([5, "fault"]);
+    expect(checks["head"]?.text).toContain("access denied");
+    expect(checks["head"]?.remedy).toContain("credentials");
   });
 
   test("a store that is away is 5, and the rest is still told", async () => {
