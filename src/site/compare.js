@@ -395,7 +395,7 @@ function linesTable(lines, drawn, scale, range) {
 
 /** The unit of a line's figures. @param {string | null} unit null: an index @param {Scale} scale */
 function unitOf(unit, scale) {
-  if (scale === "rebased") return "100 at the start";
+  if (scale === "rebased") return "rebased";
   return scale === "gb" ? "USD per GB" : (unit ?? "points");
 }
 

@@ -198,7 +198,7 @@ export function layoutOf(lines, { from, to, isLog, isRebased, widthPx, heightPx 
 
 /** Charts from this width on name their lines, in at most a share of it. */
 const NAMED_PX = 600;
-const NAME_SHARE = 0.24;
+const NAME_SHARE = 0.28;
 /** Of a letter of a name. */
 const NAME_PX = 6.8;
 

@@ -160,12 +160,15 @@ const CONTRIBUTED = /** @type {const} */ (["1y", "24h"]);
 /**
  * What each contract contributed to the changes of a series, and its level.
  *
- * @typedef {{ id: string, year: string | null, day: string | null, level: Contribution | undefined }} SeriesPart
+ * @typedef {Pick<import("./board.js").BoardRow, "ticker" | "segment" | "as_of"> & { spot_usd: string | number }} PartLevel
+ * @typedef {{ id: string, year: string | null, day: string | null, level: PartLevel | undefined }} SeriesPart
  *
  * @param {OneIndex} body
+ * @param {ReadonlyMap<string, PartLevel>} records of the board: a contract with a break is in the series, but not in the
+ *   rolling base
  * @returns {SeriesPart[]} in the order of the API
  */
-export function partsOfSeries({ series: { changes = [] }, contributions }) {
+export function partsOfSeries({ series: { changes = [] }, contributions }, records) {
   const [year, day] = CONTRIBUTED.map((range) => {
     const change = changes.find((each) => each.range === range);
     return new Map((change?.contributions ?? []).map(({ id, points }) => [id, points]));
@@ -175,7 +178,7 @@ export function partsOfSeries({ series: { changes = [] }, contributions }) {
     id,
     year: year?.get(id) ?? null,
     day: day?.get(id) ?? null,
-    level: levels.get(id),
+    level: levels.get(id) ?? records.get(id),
   }));
 }
 

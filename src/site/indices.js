@@ -35,8 +35,8 @@ const WHY = {
 
 /** @type {readonly import("./indices-table.js").ListedIndex[]} */
 let indices = [];
-/** The names of contracts, by id. @type {ReadonlyMap<string, string>} */
-let names = new Map();
+/** The records of the board, by id. @type {ReadonlyMap<string, import("./board.js").BoardRow>} */
+let records = new Map();
 /** The answers so far, by id: choosing an index again costs nothing. @type {Map<string, OneIndex>} */
 const known = new Map();
 /** The session of the table. */
@@ -59,7 +59,7 @@ function idInAddress() {
 const nameOfIndex = (id) => indexName(indices.find((index) => index.id === id) ?? { id, name: id });
 
 /** @param {string} id */
-const nameOf = (id) => contractLink(id, names.get(id));
+const nameOf = (id) => contractLink(id, records.get(id)?.name);
 
 /**
  * Shows an index: from its answer, if it came before. If it does not come, the one that was shown stays.
@@ -159,7 +159,7 @@ function showContributions(body) {
   // An older publication has contributions to the rolling base alone.
   if (body.series.changes === undefined) {
     showLargest(body.contributions, ({ contribution }) => contribution, contributionsTable);
-  } else showLargest(partsOfSeries(body), ({ year }) => year, seriesPartsTable);
+  } else showLargest(partsOfSeries(body, records), ({ year }) => year, seriesPartsTable);
 }
 
 /**
@@ -258,7 +258,7 @@ async function begin(one) {
   const { body } = board;
   indices = listed.body.indices;
   session = listed.body.session_utc;
-  names = new Map([...body.memory, ...body.semiconductor].map(({ id, name }) => [id, name]));
+  records = new Map([...body.memory, ...body.semiconductor].map((row) => [row.id, row]));
   byId("session").innerHTML = momentQuery() === "" ? sessionLine(body) : "";
   tellAsOf(board.publication);
   byId("attribution").textContent = body.attribution;

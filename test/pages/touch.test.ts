@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
 import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
 import { marketClock, publishMarket } from "./page-market.ts";
-import { keepKey, open, watchedContext, type Watch } from "./visit.ts";
+import { expectInSight, keepKey, open, watchedContext, type Watch } from "./visit.ts";
 
 let proxy: TestProxy;
 let browser: Browser | undefined;
@@ -79,6 +79,17 @@ inChromium("two contracts are compared for a gigabyte", async () => {
   expect(await page.innerText(".chart-unit")).toBe("USD per GB");
   await tap("#lines button");
   await expect.poll(() => page.locator("#lines tbody tr").count()).toBe(1);
+});
+
+inChromium("the list of indices has all its columns beside each other", async () => {
+  await goTo("Indices");
+  await page.locator("#all td").first().waitFor();
+  await expectInSight(page, "#all :is(th, td)", 390);
+  const heads = await page.locator("#all thead th").allInnerTexts();
+  expect(heads.slice(2).map((head) => head.replaceAll(/\s/g, " "))).toEqual(["24 h %", "30 d %"]);
+  const tops = (selector: string) =>
+    page.locator(selector).evaluateAll((all) => all.map((e) => e.getBoundingClientRect().top));
+  expect(await tops("#all tbody td:last-child")).toEqual(await tops("#all tbody th"));
 });
 
 inChromium("a basket is priced", async () => {

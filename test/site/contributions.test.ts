@@ -1,6 +1,12 @@
 /** Contributions as people see them: small ones differ, in figures and in bars. */
 import { expect, test } from "vitest";
-import { contributionsTable, shareOf, type Contribution } from "../../src/site/contributions.js";
+import {
+  contributionsTable,
+  partsOfSeries,
+  shareOf,
+  type Contribution,
+  type OneIndex,
+} from "../../src/site/contributions.js";
 
 const part = (id: string, year: string, day: string): Contribution => ({
   id,
@@ -37,4 +43,22 @@ test("the shares of a cost are rounded each by itself; a missing cost has none",
   const costs = ["1", "1", "1", null];
   expect(costs.map((cost) => shareOf(cost, costs))).toEqual(["33.33", "33.33", "33.33", null]);
   expect(shareOf("0", ["0"])).toBeNull();
+});
+
+test("a contract that a break keeps from the rolling base has the level of its record", () => {
+  const contributions = [
+    { id: "a", points: "1.0000" },
+    { id: "b", points: "2.0000" },
+  ];
+  const changes = [
+    { range: "1y", contributions },
+    { range: "24h", contributions: null },
+  ];
+  const body = { series: { changes }, contributions: [part("a", "1", "1")] };
+  const record = { ticker: "B", segment: "DRAM", as_of: "2026-11-28", spot_usd: 7 };
+  const parts = partsOfSeries(body as unknown as OneIndex, new Map([["b", record]]));
+  expect(parts.map(({ year, day, level }) => [year, day, level?.spot_usd])).toEqual([
+    ["1.0000", null, "2"],
+    ["2.0000", null, 7],
+  ]);
 });
