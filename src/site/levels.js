@@ -118,22 +118,22 @@ export function referenceAt(line, at) {
 export function rangesWithin(line, depthDays) {
   const [first] = line.levels;
   const within = CHART_RANGES.filter((range) => {
-    if (first === undefined || !isWithin(range, line.to, depthDays)) return false;
     const from = startOf(range, line.to);
-    const days = dayAt(line.to) - dayAt(from);
+    const days = daysOf(range, line.to);
+    if (first === undefined || days > depthDays + 2) return false;
     return levelAt(line, from) !== undefined || dayAt(sessionOf(first)) - dayAt(from) <= days / 10;
   });
   return [...within, "all"];
 }
 
-/** @param {string} range @param {string} to its end, ISO 8601 @param {number} depthDays */
-const isWithin = (range, to, depthDays) => dayAt(to) - dayAt(startOf(range, to)) <= depthDays + 2;
+/** The days of a range. @param {string} range @param {string} to its end, ISO 8601 */
+const daysOf = (range, to) => dayAt(to) - dayAt(startOf(range, to));
 
 const LONGEST_FIRST = ["1y", "90d", "30d", "7d", "24h"];
 
 /**
- * The range that a chart begins with: the wanted one; else the longest one with a change that the depth of history has;
- * else all.
+ * The range that a chart has at first: the wanted one; else the longest one with a change whose reference the depth of
+ * history has; else all.
  *
  * @param {string} wanted
  * @param {readonly string[]} ranges those that are offered
@@ -141,7 +141,7 @@ const LONGEST_FIRST = ["1y", "90d", "30d", "7d", "24h"];
  * @param {number} depthDays
  */
 export function firstRange(wanted, ranges, to, depthDays) {
-  const longest = LONGEST_FIRST.find((range) => isWithin(range, to, depthDays)) ?? "all";
+  const longest = LONGEST_FIRST.find((range) => daysOf(range, to) < depthDays) ?? "all";
   return [wanted, longest].find((range) => ranges.includes(range)) ?? "all";
 }
 
