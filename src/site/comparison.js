@@ -179,11 +179,15 @@ export function layoutOf(lines, { from, to, isLog, isRebased, widthPx, heightPx 
     NAME_PX,
   );
   const endPx = layout.widest(ends, layout.DIGIT_PX + 1.5) + layout.GAP_PX + wordsPx;
+  const columns = Math.max(1, Math.round(widthPx - gutterPx - endPx));
   return {
     lines: placed,
     points: instants.map((at) => ({ at, x: x(dayAt(at)) })),
     levels: labels,
-    dates: dateTicks(left, right).map(({ day, ...tick }) => ({ ...tick, x: x(day) })),
+    dates: layout.clearDates(
+      dateTicks(left, right).map(({ day, ...tick }) => ({ ...tick, x: x(day) })),
+      columns,
+    ),
     baseY: isRebased && low <= 100 && high >= 100 ? y(100) : null,
     breaks: [],
     ends,
@@ -192,7 +196,7 @@ export function layoutOf(lines, { from, to, isLog, isRebased, widthPx, heightPx 
     topPx,
     bottomPx,
     heightPx,
-    columns: Math.max(1, Math.round(widthPx - gutterPx - endPx)),
+    columns,
   };
 }
 
@@ -200,7 +204,7 @@ export function layoutOf(lines, { from, to, isLog, isRebased, widthPx, heightPx 
 const NAMED_PX = 600;
 const NAME_SHARE = 0.28;
 /** Of a letter of a name. */
-const NAME_PX = 6.8;
+const NAME_PX = 7.2;
 
 /** A text of at most so many letters. @param {string} text @param {number} most */
 function cut(text, most) {

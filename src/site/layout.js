@@ -70,19 +70,25 @@ function nearBase(base, levels) {
 }
 
 /**
- * The dates without the first one, if it would run into the second.
+ * The dates that stand clear of each other: without the first one if it would run into the second, and as on a narrow
+ * axis if others would.
  *
- * @template {{ text: string, x: number }} Tick
- * @param {Tick[]} dates
+ * @template {{ text: string, x: number, isWideOnly: boolean }} Tick
+ * @param {readonly Tick[]} dates
  * @param {number} widthPx of the plot
  */
-function clearDates([first, second, ...others], widthPx) {
-  if (first === undefined || second === undefined) return first === undefined ? [] : [first];
-  // A label at the left edge begins at its place.
-  const share = isAtLeft(first) ? 1 : 0.5;
-  const end = (first.x / 100) * widthPx + first.text.length * LETTER_PX * share;
-  const start = (second.x / 100) * widthPx - (second.text.length * LETTER_PX) / 2;
-  return end + GAP_PX < start ? [first, second, ...others] : [second, ...others];
+export function clearDates(dates, widthPx) {
+  /** @param {Tick} date @param {Tick | undefined} next */
+  const isClear = (date, next) => {
+    if (next === undefined) return true;
+    // A label at the left edge begins at its place.
+    const share = isAtLeft(date) ? 1 : 0.5;
+    const end = (date.x / 100) * widthPx + date.text.length * LETTER_PX * share;
+    return end + GAP_PX < (next.x / 100) * widthPx - (next.text.length * LETTER_PX) / 2;
+  };
+  const isWide = dates.every((date, at) => at === 0 || isClear(date, dates[at + 1]));
+  const kept = isWide ? dates : dates.filter(({ isWideOnly }) => !isWideOnly);
+  return kept.filter((date, at) => at > 0 || isClear(date, kept[1]));
 }
 
 /**

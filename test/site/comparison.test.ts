@@ -205,6 +205,31 @@ test("labels at the end of lines that meet do not cover each other", () => {
   }
 });
 
+test.each([390, 730, 1024, 1440])(
+  "dates of a chart of %i pixels do not touch each other",
+  (widthPx) => {
+    const year = { from: "2025-11-28T12:00:00.000Z", to: "2026-11-28T12:00:00.000Z" };
+    const { levels } = lineOf([{ date: "2025-11-28", close: 1 }]);
+    const line = { levels, carryDays: 400, to: year.to };
+    const named = { ...MODULE, name: "A name that is as long as names are", line };
+    const drawn = layoutOf(onScale([named], "usd", year.from).lines, {
+      ...OPTIONS,
+      ...year,
+      widthPx,
+    });
+    // Narrow screens show fewer.
+    const shown = drawn.dates.filter(({ isWideOnly }) => widthPx > 719 || !isWideOnly);
+    expect(shown.length).toBeGreaterThan(2);
+    const edges = shown.map(({ text, x }) => {
+      const [middlePx, halfPx] = [(x / 100) * drawn.columns, text.length * 3.5];
+      return [middlePx - halfPx, middlePx + halfPx] as const;
+    });
+    for (const [at, [left]] of edges.slice(1).entries()) {
+      expect(left).toBeGreaterThan(edges[at]?.[1] ?? Infinity);
+    }
+  },
+);
+
 test("the cursor reads all lines at an instant, of each the level in force", () => {
   const { lines } = onScale([MODULE, CHIP], "usd", at(0));
   const read = linesReader(layoutOf(lines, OPTIONS));
