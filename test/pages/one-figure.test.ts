@@ -2,7 +2,7 @@
  * One question has one figure: for each contract and index of the demonstration, at both hours and for each tier, the
  * same change stands in every place that shows one. And no level in force is drawn as a slope.
  */
-import type { Browser } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { publishDemo } from "../../src/demo/publish-demo.ts";
 import { createClock } from "../../src/lib/clock.ts";
@@ -23,6 +23,7 @@ import { signedText, withDecimals } from "../../src/site/text.js";
 import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
 import { startTestProxy, TestClock, type TestProxy } from "../http/fixture.ts";
 import { MemoryStore } from "../store/memory-store.ts";
+import { figuresIn } from "./tier-answers.ts";
 import { contractPage, keepKey, open, watchedContext } from "./visit.ts";
 
 const API = "/api/public/v1";
@@ -65,6 +66,23 @@ function rowIn(html: string, id: string): string {
   return html.slice(from, html.indexOf("</tr>", from));
 }
 const titleFigure = (title: string): string => title.split(": ").at(-1)?.replace(" %", "") ?? "";
+
+/** A sheet has no figure that the screen does not have. */
+async function expectOnPaper(page: Page): Promise<void> {
+  const figures = async (media: "screen" | "print") => {
+    await page.emulateMedia({ media });
+    return figuresIn(await page.innerText("main"));
+  };
+  // Rows that are out of sight are drawn when they come into it.
+  await page.evaluate(
+    `for (const row of document.querySelectorAll("main tr")) row.style.contentVisibility = "visible"`,
+  );
+  const onScreen = new Set(await figures("screen"));
+  const onPaper = await figures("print");
+  expect(onPaper.length).toBeGreaterThan(5);
+  expect([page.url(), onPaper.filter((figure) => !onScreen.has(figure))]).toEqual([page.url(), []]);
+  await page.emulateMedia({ media: "screen" });
+}
 
 describe.each(Object.entries(CLOCKS))("at %s", (hour, now) => {
   let proxy: TestProxy;
@@ -269,6 +287,7 @@ describe.each(Object.entries(CLOCKS))("at %s", (hour, now) => {
           expect(path).toMatch(STEPS);
         }
         if (at % 4 !== 0) continue;
+        await expectOnPaper(page);
         const four = twenty.slice(at, at + 4);
         await open(
           page,
@@ -276,10 +295,16 @@ describe.each(Object.entries(CLOCKS))("at %s", (hour, now) => {
         );
         const changes = await page.locator('#lines td[data-head="90 days, %"]').allTextContents();
         expect(changes).toEqual(four.map((row) => shown(row.chg_90d_pct)));
+        await expectOnPaper(page);
         await open(page, `${proxy.url}/basket#ids=${record.id}&quantities=1`);
         await page.locator("#costs .chart-title, #year-problem:not(:empty)").first().waitFor();
         const year = await page.locator("#figures [data-field=level]").textContent();
         expect([record.id, year]).toEqual([record.id, shown(record.chg_yoy_pct)]);
+        await expectOnPaper(page);
+      }
+      for (const path of ["/", "/indices"]) {
+        await open(page, proxy.url + path);
+        await expectOnPaper(page);
       }
       expect(watch.complaints).toEqual([]);
     } finally {
