@@ -113,7 +113,10 @@ test("ids are the snapshot's, whichever id the request has", async () => {
         const [one, same] = await Promise.all(
           [id, other].map((each) => ask(proxy, "pro", `${API}${path}?ids=${each}`, parameter)),
         );
-        expect([one?.status, one?.text]).toEqual([200, same?.text]);
+        // The other id is named where it was asked for.
+        const told = `"asked":[{"asked":"${other}","id":"${id}"}],`;
+        expect([one?.status, one?.text]).toEqual([200, same?.text.replace(told, "")]);
+        expect(same?.text.includes(told)).toBe(path === "/prices");
         expect(one?.text).toContain(id);
       }
       const both = asked(`${API}/history.csv?ids=${id},${other}`, parameter);

@@ -285,7 +285,7 @@ describe("invalid options and locations", () => {
     await createState(other);
     const second = await serving(["--metrics-port", port, "--state", other, "--json"]);
     expect([second.metricsUrl, (await call(`${second.url}/healthz`)).status]).toEqual([null, 200]);
-    expect(second.stderr()).toContain("no metrics: their port is in use");
+    await eventually(async () => second.stderr().includes("no metrics: their port is in use"));
     expect(second.stderr()).toContain(`:${port} (--metrics-port): it is in use`);
     expect(await first.end()).toBe(0);
     await eventually(async () => second.stderr().includes("metrics are served now"));

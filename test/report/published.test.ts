@@ -163,6 +163,7 @@ describe("a correction", () => {
       catalog: CATALOG,
       quotes: quotes([["2026-11-20T12Z", "a-1", "1.6", ""]]),
       revise: "Typing error",
+      acceptMoves: true,
     };
     expect((await tryPublish(store, run)).result?.outcome).toBe("published");
     const report = await headReport(store);
