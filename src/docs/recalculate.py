@@ -1,10 +1,9 @@
 """Calculates every figure of the tier pro again, from its levels, and prints each that is published otherwise."""
 import csv, io, json, math, os, re, sys
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from datetime import datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
-from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 API, DAY = "{{origin}}/api/public/v1", timedelta(days=1)
@@ -14,8 +13,8 @@ def ask(path):
     with urlopen(Request(API + path, headers={"x-api-key": os.environ["KEY"]})) as answer:
         return answer.read().decode(), answer.headers["x-publication"]
 
-def get(path, publication=None):  # of one publication, so that all answers fit together
-    text = ask(f"{path}{'&' if '?' in path else '?'}publication={publication or PUBLICATION}")[0]
+def get(path):  # of one publication, so that all answers fit together
+    text = ask(f"{path}{'&' if '?' in path else '?'}publication={PUBLICATION}")[0]
     return text if path.endswith(".csv") else json.loads(text, parse_int=Fraction, parse_float=Fraction)
 
 def compare(place, said, calculated, near=0):
@@ -29,7 +28,8 @@ def compare(place, said, calculated, near=0):
             compare(f"{place} {next(iter(value.values()))}", one, value, near)
     else:
         compared += 1
-        is_near = near and isinstance(said, Fraction) and abs(said - calculated) <= near
+        are_numbers = isinstance(said, Fraction) and calculated is not None
+        is_near = near and are_numbers and abs(said - calculated) <= near
         if said != calculated and not is_near:
             differing += 1
             print(f"{place}: published {shown(said)}, calculated {shown(calculated)}")
@@ -106,7 +106,8 @@ class Contract:
     def references(self):
         names = {"24h": "24h", "7d": "7d", "30d": "30d", "90d": "90d", "1y": "yoy"}
         then = {name: self.comparable(self.in_force(WINDOWS[f"chg_{window}_pct"])) for name, window in names.items()}
-        return [{"range": name, "session_utc": level and level["session_utc"], "usd": level and level["usd"],
+        shown = {name: level if level and level["session_utc"] >= FIRST else {} for name, level in then.items()}
+        return [{"range": name, "session_utc": shown[name].get("session_utc"), "usd": shown[name].get("usd"),
                  "change_pct": percent(self.usd, level and level["usd"])} for name, level in then.items()]
 
     def history(self):
@@ -176,20 +177,18 @@ def purchase(parts, quantities):
         "without_base": without_base(parts), "like_for_like": like_for_like(list(zip(parts, quantities))),
     }
 
-def entries():
-    """The number of the entry that made the data of the publication, and of the one whose data it went on from."""
+def data_entry():
+    """The number of the entry that made the data of the publication: a rollback has those of an earlier entry."""
     log, after = [], 0
     while after is not None:
         page = json.loads(ask(f"/publications?limit=1000&after={after}")[0])
         log += [entry for entry in page["publications"] if entry["snapshot"]]
         after = page["next"]
-    snapshots = [entry["snapshot"] for entry in log]
     asked = next(entry["snapshot"] for entry in log if entry["number"] == int(PUBLICATION))
-    at = snapshots.index(asked)  # a rollback has the data of an earlier entry
-    return log[at]["number"], log[at - 1]["number"] if at else None
+    return next(entry["number"] for entry in log if entry["snapshot"] == asked)
 
-def rows(path, publication=None):
-    return list(csv.DictReader(io.StringIO(get(path, publication), newline="")))
+def rows(path):
+    return list(csv.DictReader(io.StringIO(get(path), newline="")))
 
 def levels_of(all_rows):
     by_contract = {}
@@ -199,28 +198,21 @@ def levels_of(all_rows):
         by_contract.setdefault(row["contract_id"], []).append(row)
     return by_contract
 
-def closes_of(publication):
-    by_index = {}
-    for row in rows("/indices.csv", publication):
-        by_index.setdefault(row["index_id"], {})[row["date"]] = row
-    return by_index
-
-def earlier_closes():
-    try:
-        return closes_of(BEGUN) if BEGUN else {}
-    except HTTPError as refusal:
-        if refusal.code != 404:
-            print(f"earlier closes of each series: not calculated, because publication {BEGUN} is gone")
-        return {}
-
-def levels_left():
-    """The levels of contracts that left the catalog, which series keep."""
-    left = {}
+def ledger():
+    """Every level that stands or stood, by contract, ascending by session, with the entries that knew it."""
+    by_contract = {id: list(own) for id, own in levels.items()}
     for id, own in levels_of(rows("/superseded.csv")).items():
-        newest = {row["at"]: row for row in own}  # the later row of a session comes later
-        if id not in levels:
-            left[id] = [newest[at] for at in sorted(newest) if newest[at]["left"] == "true"]
-    return left
+        by_contract.setdefault(id, []).extend(own)
+    for own in by_contract.values():
+        for row in own:
+            row.update(begin=int(row["known_from"]), end=int(row.get("known_to", sys.maxsize)))
+        begins = sorted(row["begin"] for row in own)
+        for row in own:
+            if row.get("left") == "true":  # for series it stands until its contract has a row again
+                place = bisect_left(begins, row["end"])
+                row["end"] = begins[place] if place < len(begins) else sys.maxsize
+        own.sort(key=lambda row: (row["at"], row["begin"]))
+    return by_contract
 
 def terms():
     by_index = {}
@@ -237,57 +229,93 @@ def starts_of(noon):
     days = {f"{days}d": noon - days * DAY for days in (7, 30, 90)}
     return {"24h": noon - DAY, **days, "1y": years_before(noon, 1)}
 
-def is_broken(id, then, now):
-    breaks = [level["at"] for level in LEDGER.get(id, []) if level["break_reason"]]
-    at = then["at"]
-    # The level that a link keeps compares no more if the break at its session has come or gone since.
-    return any(at < each <= now["at"] for each in breaks) or then.get("break", at in breaks) != (at in breaks)
+class Chain:
+    """The logarithm of V / V(begin) by day, as an entry knew it."""
+    def __init__(self, link, begin, is_whole, terms):
+        self.begin, self.terms, self.entry = begin, terms, 0
+        self.new = (begin if is_whole else begin - DAY, None)  # of a contract that was not there so far
+        self.logs, self.moves, self.anchors, self.unknown = {begin - DAY: 0}, {}, {}, set()
+        self.changes = {}  # the earliest session that an entry changed
+        for row in [row for id in terms for row in LEDGER.get(id, [])]:
+            for entry in (row["begin"], row["end"]):
+                self.changes[entry] = min(row["at"], self.changes.get(entry, row["at"]))
+        if link:
+            self.logs[begin] = 0
+            for level in link["levels"]:
+                level = {**level, "at": instant(level["session_utc"]), "log": math.log(level["usd"])}
+                self.anchors[level["id"]] = [(begin, level)]
 
-def there(id, terms, noon):  # the level of a member, if it is within the carry limit of its term
-    for begin, end, carry in terms:
-        if begin <= noon <= end:
-            place = bisect_right(SESSIONS[id], noon) if id in SESSIONS else 0
-            level = place and LEDGER[id][place - 1]
-            return level if level and noon - level["at"] <= carry else None
+    def known(self, id):
+        return [row for row in LEDGER.get(id, []) if row["begin"] <= self.entry < row["end"]]
 
-def chain(link, begin, last, terms, starts):
-    """Of each day the logarithm of V / V(begin), the anchors, and the shares of each contract since each start."""
-    logs, anchors, noon = {begin - DAY: 0, begin: 0}, {}, begin
-    shares = {start: {} for start in starts}
-    if link:
-        noon += DAY
-        for level in link["levels"]:
-            anchors[level["id"]] = begin, {**level, "at": instant(level["session_utc"]), "log": math.log(level["usd"])}
-    while noon <= last:
-        before, moves = logs[noon - DAY], {}
-        for id, own in terms.items():
-            level = there(id, own, noon)
-            if level and id in anchors:
-                day, then = anchors[id]
-                if not is_broken(id, then, level):  # while it was away it moved with the index
-                    moves[id] = level["log"] - then["log"] - (before - logs[day])
+    def there(self, id, noon):  # the level of a member, if it is within the carry limit of its term
+        for begin, end, carry in self.terms[id]:
+            if begin <= noon <= end:
+                place = bisect_right(SESSIONS[id], noon) if id in SESSIONS else 0
+                while place:
+                    level = LEDGER[id][place - 1]
+                    if level["begin"] <= self.entry < level["end"]:
+                        return level if noon - level["at"] <= carry else None
+                    place -= 1
+
+    def is_broken(self, id, then, now):
+        breaks, at = self.breaks.get(id, ()), then["at"]
+        # The level that a link keeps compares no more if the break at its session has come or gone since.
+        return any(at < each <= now["at"] for each in breaks) or then.get("break", at in breaks) != (at in breaks)
+
+    def go(self, entry, last):
+        """Calculates the days up to the last one, as the entry knew them. Days that it leaves as they were stay."""
+        changed = [at for number, at in self.changes.items() if self.entry < number <= entry]
+        self.entry = entry
+        self.breaks = {id: {row["at"] for row in self.known(id) if row["break_reason"]} for id in self.terms}
+        for noon in [noon for noon in self.moves if changed and noon >= min(changed)]:
+            del self.logs[noon], self.moves[noon]
+            self.unknown.discard(noon)
+        noon = max(self.logs) + DAY
+        for own in self.anchors.values():
+            while own and own[-1][0] >= noon:
+                own.pop()
+        while noon <= last:
+            self.add(noon)
+            noon += DAY
+
+    def add(self, noon):
+        before, moves, since = self.logs[noon - DAY], {}, self.known_since()
+        for id, own in self.terms.items():
+            level, anchors = self.there(id, noon), self.anchors.setdefault(id, [])
+            day, then = anchors[-1] if anchors else self.new
+            if level and day < since and not (then and self.is_broken(id, then, level)):
+                self.unknown.add(noon)  # it may have been there before the depth, or was away on an unknown day
+            elif level and then and not self.is_broken(id, then, level):
+                moves[id] = level["log"] - then["log"] - (before - self.logs[day])  # while away it moves with the index
             if level:
-                anchors[id] = noon, level
-        logs[noon] = before + sum(moves.values()) / len(moves) if moves else before
-        for start in starts:
+                anchors.append((noon, level))
+        self.logs[noon] = before + sum(moves.values()) / len(moves) if moves else before
+        self.moves[noon] = moves
+
+    def known_since(self):
+        return max(self.unknown, default=self.begin)
+
+    def shares(self, start):  # of each contract since then
+        shares = {}
+        for noon, moves in self.moves.items():
             for id in moves if noon > start else []:
-                shares[start][id] = shares[start].get(id, 0) + moves[id] / len(moves)
-        noon += DAY
-    return logs, anchors, shares
+                shares[id] = shares.get(id, 0) + moves[id] / len(moves)
+        return shares
 
 def tolerance(value):
     return max(Fraction(1, 10_000), value / 1_000_000)
 
-def changes(said, base, begin, last, closes, shares):
+def changes(said, base, last, closes, chain):
     now, calculated = closes[last], []
     for range, start in starts_of(last).items():
         then = closes.get(start) if start >= base else None
         change = {"range": range, "date": str(start.date()), "close": then, "change_pct": percent(now, then)}
-        if then is None or start < begin:
+        if then is None or start < chain.begin:
             change.update(contributions=None, correction_points=None)
-        elif shares is not None:
+        elif start >= chain.known_since():
             mean = now if now == then else now and then and (now - then) / Fraction(math.log(now / then))
-            points = {id: mean * Fraction(share) for id, share in sorted(shares[start].items())}
+            points = {id: mean * Fraction(share) for id, share in sorted(chain.shares(start).items())}
             change["contributions"] = [{"id": id, "points": rounded(each, 4)} for id, each in points.items()]
             change["correction_points"] = rounded(now - then - sum(points.values()), 4)
         calculated.append(change)
@@ -295,53 +323,66 @@ def changes(said, base, begin, last, closes, shares):
         one["contributions"] = one["contributions"] and sorted(one["contributions"], key=lambda part: part["id"])
     return calculated
 
+def logs_as_known(chain, known_from):
+    """Of each close the chain's logarithm of its day, as the entry that calculated it knew it."""
+    days, logs = {}, {noon: 0 for noon in chain.logs}
+    for noon, entry in known_from.items():
+        days.setdefault(entry, []).append(noon)
+    for entry in sorted(days):
+        chain.go(entry, max(days[entry]))
+        logs.update({noon: chain.logs[noon] for noon in days[entry]})
+    return logs
+
 def series(path, id, said, parts):
     """Compares a series, and returns its last close and the day of it."""
-    link, base = said["link"], noon_of(said["base"]["date"])
-    begin, last = noon_of(link["date"]) if link else base, SESSION - (SESSION - base) % DAY
-    own, before = CLOSES.get(id, {}), EARLIER.get(id, {})
+    base, depth = noon_of(said["base"]["date"]), noon_of(FIRST)
+    link = said["link"] if said["link"] and noon_of(said["link"]["date"]) >= depth else None
+    begin, last = noon_of(link["date"]) if link else max(base, depth), SESSION - (SESSION - base) % DAY
     published = {point["date"]: point["close"] for point in said["history"]}
-    starts = [start for start in starts_of(last).values() if start >= begin]
-    value = shares = None
-    if str(begin.date()) >= FIRST:
-        start = published[link["date"]] if link else 100
-        logs, anchors, shares = chain(link, begin, last, TERMS.get(id, {}), starts)
-        def value(noon):
-            return start * Fraction(Decimal(logs[noon]).exp())
-    else:
-        print(f"{path} series: closes of this publication not calculated, because the base is before {FIRST}")
-    closes, noon = {}, max(base, noon_of(FIRST))
+    is_whole = bool(link) or base >= depth
+    chain = Chain(link, begin, is_whole, TERMS.get(id, {}))
+    logs = logs_as_known(chain, KNOWN_FROM.get(id, {}))
+    closes, noon, skipped = {}, max(base, depth), 0
     while noon <= last:
-        date, said_close = str(noon.date()), published.get(str(noon.date()))
-        is_new = date in own and own[date]["known_from"] == str(NUMBER)
-        close = said_close or Fraction(0)  # unless it is known otherwise
-        if is_new:
-            close = rounded(value(noon), 4) if value else close
-        elif date in before:
-            close = Fraction(before[date]["close"])
-        is_near = said_close is not None and abs(said_close - close) <= tolerance(close)
-        closes[noon] = said_close if is_near else close
+        close, then = published.get(str(noon.date())), begin if is_whole else noon - DAY
+        calculated, room = None, 0
+        if noon in chain.unknown:
+            skipped += 1
+        elif noon == base and not link:
+            calculated = Fraction(100)
+        elif noon > begin and noon in logs:
+            ratio = Fraction(Decimal(logs[noon] - logs[then]).exp())
+            calculated = rounded(closes[then] * ratio, 4)
+            room = tolerance(calculated) + (0 if is_whole else ratio / 20_000)  # the close before is rounded
+        is_near = calculated is None or close is not None and abs(close - calculated) <= room
+        closes[noon] = (close or Fraction(0)) if is_near else calculated
         noon += DAY
+    if skipped:
+        print(f"{path} series: {skipped} closes not calculated, because they need a level before {FIRST}")
     points = [{"date": str(noon.date()), "close": close} for noon, close in closes.items()]
     compare(path + " series", said["history"], points)
-    moved = changes(said["changes"], base, begin, last, closes, shares)
+    chain.go(NUMBER, last)
+    moved = changes(said["changes"], base, last, closes, chain)
     compare(path + " changes", said["changes"], moved, tolerance(max(closes.values())))
-    if value:
-        compare(path, said, {"value": value(last)}, value(last) / 10**9)
-        used = [(c.id, *anchors[c.id]) for c in parts if SESSION < c.end and c.id in anchors]
-        compare(path + " last_used", said["last_used"], [
-            {"id": id, "session_utc": level["session_utc"], "usd": level["usd"], "away": day < last}
-            for id, day, level in used
-        ])
-        for one, (id, day, level) in zip(said["last_used"], used):
-            reference = level["usd"] * Fraction(Decimal(logs[last] - logs[day]).exp())
-            compare(f"{path} last_used {id}", one, {"reference_usd": reference}, reference / 10**9)
+    if is_whole:
+        value = closes[begin] * Fraction(Decimal(chain.logs[last]).exp())
+        compare(path, said, {"value": value}, value / 10**9)
+    anchors = [(c.id, *chain.anchors[c.id][-1]) for c in parts if SESSION < c.end and chain.anchors.get(c.id)]
+    compare(path + " last_used", said["last_used"], [
+        {"id": id, "session_utc": level["session_utc"], "usd": level["usd"], "away": day < last}
+        for id, day, level in anchors
+    ])
+    for one, (id, day, level) in zip(said["last_used"], anchors):
+        if day < chain.known_since():
+            continue
+        reference = level["usd"] * Fraction(Decimal(chain.logs[last] - chain.logs[day]).exp())
+        compare(f"{path} last_used {id}", one, {"reference_usd": reference}, reference / 10**9)
     return closes[last], str(last.date())
 
 PUBLICATION = sys.argv[1] if len(sys.argv) > 1 else ask("/prices")[1]
 board = get("/prices")
 SESSION = instant(board["session_utc"])
-NUMBER, BEGUN = entries()
+NUMBER = data_entry()
 YEAR, FIRST = years_before(SESSION, 1), str(years_before(SESSION, 5).date() + DAY)
 WINDOWS = {f"chg_{days}d_pct": SESSION - days * DAY for days in (7, 30, 60, 90, 180)}
 WINDOWS.update(chg_24h_pct=SESSION - DAY, chg_yoy_pct=YEAR)
@@ -360,7 +401,10 @@ indices = get("/indices")["indices"]
 answers = {line["id"]: get("/indices/" + line["id"]) for line in indices}
 by_members = any("value" in answer["series"] for answer in answers.values())  # from 0.4 on
 if by_members:
-    LEDGER, TERMS, CLOSES, EARLIER = {**levels, **levels_left()}, terms(), closes_of(PUBLICATION), earlier_closes()
+    LEDGER, TERMS, KNOWN_FROM = ledger(), terms(), {}
+    for row in rows("/indices.csv"):
+        if row["known_from"]:
+            KNOWN_FROM.setdefault(row["index_id"], {})[noon_of(row["date"])] = int(row["known_from"])
     SESSIONS = {id: [level["at"] for level in own] for id, own in LEDGER.items()}
 for line in indices:
     path = "/indices/" + line["id"]

@@ -61,8 +61,8 @@ export interface SeriesSnapshot extends RunMarket {
   readonly levels: readonly Row[];
   /** Null: an older program wrote the snapshot. */
   readonly series: SeriesByIndex | null;
-  /** The entries with which a contract left the catalog, by its present id. */
-  readonly left: ReadonlyMap<string, ReadonlySet<number>>;
+  /** The rows of /superseded.csv that ended because their contract left the catalog, by its present id. */
+  readonly left: ReadonlyMap<string, ReadonlySet<string>>;
   /** By index and day: each published close, with the session whose publication first published it. */
   readonly closes: ReadonlyMap<string, PublishedClose>;
   /** The files of series, as text. */
@@ -280,7 +280,7 @@ export class SeriesStore {
     const left = leftNow(before, market.catalog, renamed, number);
     await this.#expectFiles(snapshot, series, run);
     for (const row of await this.#rows(snapshot, "pro/superseded.csv")) {
-      const isLeft = left.get(row["contract_id"] as string)?.has(Number(row["known_to"]));
+      const isLeft = left.get(row["contract_id"] as string)?.has(rowOf(row, row["known_to"]));
       expect([row, row["left"] === "true"]).toEqual([row, isLeft ?? false]);
     }
     const closes = this.#closesAfter(series, publishedCloses(closeRows, session), (close) => {
@@ -558,20 +558,31 @@ const ledgerOf = (rows: readonly Row[]): Ledger =>
     ]),
   );
 
-/** The contracts that left, with those that the run takes out. */
+/** A row of a contract, and the entry that ended it. */
+const rowOf = ({ session_utc, known_from }: Row, knownTo: string | number | undefined): string =>
+  `${session_utc} ${known_from} ${knownTo}`;
+
+/** The rows of contracts that left, with those that the run takes out. */
 function leftNow(
   before: SeriesSnapshot | null,
   catalog: readonly CatalogRow[],
   renamed: ReadonlyMap<string, string>,
   number: number,
-): Map<string, Set<number>> {
-  const left = new Map(
-    [...(before?.left ?? [])].map(([id, numbers]) => [renamed.get(id) ?? id, new Set(numbers)]),
-  );
+): Map<string, Set<string>> {
+  const left = new Map<string, Set<string>>();
+  const add = (id: string, rows: Iterable<string>): void => {
+    left.set(id, new Set([...(left.get(id) ?? []), ...rows]));
+  };
+  // A contract may have the id that one that left had before.
+  for (const [id, rows] of before?.left ?? []) add(renamed.get(id) ?? id, rows);
   for (const { id: old } of before?.catalog ?? []) {
     const id = renamed.get(old) ?? old;
     if (catalog.some((row) => row.id === id)) continue;
-    left.set(id, (left.get(id) ?? new Set()).add(number));
+    const rows = before?.levels.filter((row) => row["contract_id"] === old) ?? [];
+    add(
+      id,
+      rows.map((row) => rowOf(row, number)),
+    );
   }
   return left;
 }
