@@ -26,11 +26,14 @@ async function webpOf(page: Page, png: Buffer): Promise<Buffer> {
 
 /** The pictures of a chart: the page's width, and the picture's size, which pro-picture.html has. */
 const CHARTS = [
-  { name: "pro", pageWidth: 720, width: 680, height: 380, deviceScaleFactor: 1.5 },
-  { name: "pro-narrow", pageWidth: 390, width: 382, height: 408, deviceScaleFactor: 2 },
+  { name: "pro", pageWidth: 720, width: 680, height: 296, deviceScaleFactor: 1.5 },
+  { name: "pro-narrow", pageWidth: 390, width: 382, height: 296, deviceScaleFactor: 2 },
 ];
 
-/** The composite's chart on the market page of the demonstration. */
+/**
+ * The line of the composite on the market page of the demonstration. It has neither words nor figures: every service
+ * shows it, and none of them are its own.
+ */
 async function makeChart(
   browser: Browser,
   url: string,
@@ -45,7 +48,9 @@ async function makeChart(
   });
   await page.addInitScript((kept) => sessionStorage.setItem("chipboard-key", kept), key);
   await page.goto(url, { waitUntil: "networkidle" });
-  const { x, y } = (await page.locator("#composite").boundingBox()) ?? { x: 0, y: 0 };
+  await page.evaluate(`for (const words of document.querySelectorAll(
+    "#composite :is(.chart-title, .chart-unit, .chart-legend, text, circle, .cursor)")) words.style.visibility = "hidden"`);
+  const { x, y } = (await page.locator("#composite .chart").boundingBox()) ?? { x: 0, y: 0 };
   const clip = { x: x - 12, y: y - 8, width, height };
   const webp = await webpOf(page, await page.screenshot({ clip }));
   writeFileSync(new URL(`${name}-${scheme}.webp`, SITE), webp);
