@@ -119,10 +119,15 @@ export function movesHtml({ memory, semiconductor }) {
     `<a href="contracts/${encodeURIComponent(id)}">${foreign(name)}</a>`;
   if (moves.length <= 2 * MOVES) {
     const counts = sides.map(({ way, side }) => `${side.length} ${way > 0 ? "up" : "down"}`);
-    const flat = [...memory, ...semiconductor].filter(
-      ({ chg_24h_pct }) => chg_24h_pct === 0,
-    ).length;
-    if (flat > 0) counts.push(`${flat} unchanged`);
+    for (const [change, words] of /** @type {const} */ ([
+      [0, "unchanged"],
+      [null, "without a change"],
+    ])) {
+      const count = [...memory, ...semiconductor].filter(
+        (row) => row.chg_24h_pct === change,
+      ).length;
+      if (count > 0) counts.push(`${count} ${words}`);
+    }
     const ends = sides.flatMap(({ way, side: [most] }) =>
       most === undefined
         ? []

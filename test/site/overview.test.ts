@@ -59,10 +59,10 @@ describe("the largest moves", () => {
   test("are a sentence where the lists would be the board again", () => {
     const html = movesHtml({
       memory: [1, 3, -2].map((at) => row(`m${at}`, at)),
-      semiconductor: [],
+      semiconductor: [row("flat", 0), row("new", null)],
     });
     expect(html.replaceAll(/<[^>]*>/g, "").replaceAll(/[\u2068\u2069]/g, "")).toBe(
-      "Last 24 hours: 2 up, 1 down. Strongest m3 +3.00\u{a0}%, weakest m-2 −2.00\u{a0}%.",
+      "Last 24 hours: 2 up, 1 down, 1 unchanged, 1 without a change. Strongest m3 +3.00\u{a0}%, weakest m-2 −2.00\u{a0}%.",
     );
     expect(html).toContain('href="contracts/m3"');
   });
