@@ -1,4 +1,5 @@
 /** Tasks on a telephone with taps alone; text comes from its keyboard. */
+import { text } from "node:stream/consumers";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
@@ -47,9 +48,9 @@ async function goTo(name: string): Promise<void> {
 }
 
 /** Types into a field with a list, and taps the first choice. */
-async function pick(field: string, text: string): Promise<void> {
+async function pick(field: string, words: string): Promise<void> {
   await tap(field);
-  await page.keyboard.type(text);
+  await page.keyboard.type(words);
   await page.locator("[role=option]").first().tap();
 }
 
@@ -66,6 +67,9 @@ inChromium("a contract is found, its history read, and saved as CSV", async () =
     page.getByRole("button", { name: "CSV", exact: true }).tap(),
   ]);
   expect(download.suggestedFilename()).toMatch(/keyed-plain-20-30d\.csv$/);
+  const [head, ...rows] = (await text(await download.createReadStream())).trim().split("\r\n");
+  expect(head).toMatch(/^instant_utc,keyed-plain-20,/);
+  expect([rows[0]?.slice(0, 10), rows.at(-1)?.slice(0, 10)]).toEqual(["2026-10-22", "2026-11-21"]);
 });
 
 inChromium("two contracts are compared for a gigabyte", async () => {
