@@ -77,6 +77,7 @@ function showNothing(problem, caller) {
     byId(part).replaceChildren();
   for (const part of document.querySelectorAll(".awaits")) part.classList.remove("awaits");
   byId("as-known").textContent = "";
+  byId("request").hidden = true;
   tellProblem(trouble, problem, () => void show(caller));
 }
 
@@ -109,7 +110,7 @@ function tellPublication(publication) {
   for (const place of document.querySelectorAll("[data-option]")) {
     place.textContent = '--key "$KEY" ';
   }
-  byId("proof").hidden = false;
+  byId("request").hidden = byId("proof").hidden = false;
 }
 
 /**

@@ -342,7 +342,7 @@ describe("the chart", () => {
         const pressed = () =>
           buttons.evaluateAll((all) => all.map((button) => button.getAttribute("aria-pressed")));
         expect(await pressed()).toEqual(
-          ranges.map((range) => String(range === (tier === "pro" ? "1 y" : "All"))),
+          ranges.map((range) => String(range === (tier === "pro" ? "1 y" : "30 d"))),
         );
         for (const range of ranges) {
           await page.getByRole("button", { name: range, exact: true }).focus();
@@ -567,14 +567,38 @@ async function saved(page: Page, button: string): Promise<{ name: string; text: 
 
 describe("files", () => {
   for (const tier of ["starter", "pro"] as const) {
-    inChromium(`the CSV has the history of ${tier}, as given`, () =>
+    inChromium(`the CSV has the range and the scale that the chart shows to ${tier}`, () =>
       visit("keyed-broken", tier, async (page) => {
-        const { name, text } = await saved(page, "CSV");
+        const { history, breaks, session_utc } = await answer("keyed-broken", tier);
         const session = tier === "pro" ? "2026-11-21T00Z" : "2026-11-20T12Z";
-        expect(name).toBe(`chipboard-${session}-${tier}-keyed-broken.csv`);
-        const key = keyOf(tier);
-        const file = await proxy.get(`${API}/history.csv?ids=keyed-broken`, { key: key as string });
-        expect(text).toBe(file.text);
+        const rowsOf = (csv: string) =>
+          csv
+            .trim()
+            .split("\r\n")
+            .map((line) => line.split(","));
+        await page.getByRole("button", { name: "All", exact: true }).click();
+        const all = await saved(page, "CSV");
+        expect(all.name).toBe(`chipboard-${session}-${tier}-keyed-broken-all.csv`);
+        const [head, ...rows] = rowsOf(all.text);
+        expect(head?.slice(0, 2)).toEqual(["instant_utc", "keyed-broken"]);
+        const closes = history.map((close) => [
+          close.session_utc ?? `${close.date}T12:00:00.000Z`,
+          close.close_usd,
+        ]);
+        const levelsIn = rows.map(([at, level]) => [at, Number(level)]);
+        expect(levelsIn).toEqual(expect.arrayContaining(closes));
+        expect(rows.at(-1)?.[0]).toBe(session_utc);
+        const reasons = rows.flatMap(
+          (row) => row[head?.indexOf("keyed-broken_break_reason") ?? -1] || [],
+        );
+        expect(reasons).toEqual(breaks.map(({ reason }) => reason));
+        await page.getByRole("button", { name: "30 d", exact: true }).click();
+        const month = await saved(page, "CSV");
+        expect(month.name).toBe(`chipboard-${session}-${tier}-keyed-broken-30d.csv`);
+        const from = new Date(Date.parse(session_utc) - 30 * 86_400_000).toISOString();
+        const within = rowsOf(month.text).slice(1);
+        expect(within.filter(([at = ""]) => at < from)).toEqual([]);
+        expect(within.length).toBeLessThan(rows.length);
       }),
     );
   }
@@ -717,6 +741,8 @@ test("an address of another time shows no price of today without a key, but the 
     expect(page).toContain('<a href="#key-field">Paste your key above</a>');
     expect(page).not.toContain("data-field");
     expect(page).not.toContain(String(spot_usd));
+    // The request on the page asks for prices of today.
+    expect(page).toMatch(/<section id="request"[^>]* hidden>/);
     const { text: indices } = await proxy.get(`/indices?${query}`);
     expect(indices).toContain("This address asks for prices as they were known at another time");
   }
@@ -734,6 +760,7 @@ inChromium("an address before the first publication shows no figure, also with a
       const words = query === "as_of=x" ? "The address names no moment" : "Nothing was known then.";
       expect(await page.innerText("#trouble")).toContain(words);
       expect(await page.locator("main [data-field], main .chart").count()).toBe(0);
+      expect(await page.locator("#request").isVisible()).toBe(false);
     } finally {
       await context.close();
     }

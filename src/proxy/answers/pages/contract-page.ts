@@ -56,6 +56,7 @@ export const contractPage = (body: ContractBody, around: Surroundings): PageSour
     ),
     details: detailsHtml(body),
     isLocked: false,
+    isPast: false,
   });
 
 /**
@@ -87,6 +88,7 @@ export function lockedPage(
 </dl>`,
     ),
     isLocked: true,
+    isPast: reason === "past",
   });
 }
 
@@ -154,10 +156,15 @@ function segmentRows(segment: string, { catalog, head, board }: Surroundings): O
 function page(
   { id, name, ticker, segment }: Named,
   around: Surroundings,
-  content: { readonly level: string; readonly details: string; readonly isLocked: boolean },
+  content: {
+    readonly level: string;
+    readonly details: string;
+    readonly isLocked: boolean;
+    readonly isPast: boolean;
+  },
 ): PageSource {
   const { terms, origin } = around;
-  const { isLocked, ...parts } = content;
+  const { isLocked, isPast, ...parts } = content;
   const url = origin + DATA_ROUTES.contract.path.replace("{id}", id);
   return framed({
     path: PAGES.contract.path.replace("{id}", id),
@@ -172,6 +179,8 @@ function page(
       programs: filled(siteFile("request-json.html"), { url: escaped(url) }),
       others: othersHtml(segmentRows(segment, around), id, segment),
       offer: closesOffer(terms, ROOT, around.closes),
+      // It asks for prices of today.
+      request: isPast ? "hidden" : "",
       // Without a key nothing of a locked page can be proved.
       proof: isLocked ? "hidden" : "",
       publisher: placeHtml(terms.contact, ASK) ?? ASK,
