@@ -313,8 +313,11 @@ describe("with a key of pro", () => {
     const [head, ...costs] = (await text(await download.createReadStream()))
       .trimEnd()
       .split("\r\n");
-    expect(head).toBe("date,cost_usd");
-    const pairs = costs.map((cost) => cost.split(",") as [string, string]);
+    expect(head).toBe("instant_utc,cost_usd,cost_usd_break_reason");
+    const pairs = costs.map((cost) => {
+      const [at = "", usd = ""] = cost.split(",");
+      return [at.slice(0, 10), usd] as [string, string];
+    });
     expect(pairs).toEqual(pairs.map(([date]) => [date, costOn(date)]));
     // From the break of one part on, each day, although another part had no close on the last days.
     const price = await proxy.get(`${API}/index?ids=${ids.join()}&quantities=2,0.5,3`, {
