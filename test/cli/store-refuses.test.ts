@@ -61,7 +61,12 @@ test("a file that is larger than its readers accept: 2, it is named, and nothing
   await mustPublish(store, { catalog: CATALOG, quotes: levels(10), closes: closes(10) });
   const before = await contentOf(store);
   // Each of the 33 corrections has its reason.
-  const run = { quotes: levels(10), closes: closes(11), revise: "x".repeat(1_000_000), acceptMoves: true };
+  const run = {
+    quotes: levels(10),
+    closes: closes(11),
+    revise: "x".repeat(1_000_000),
+    acceptMoves: true,
+  };
   const { code, said } = await tryPublish(store, run);
   expect([code, said]).toEqual([
     2,
