@@ -211,10 +211,16 @@ test("it looks like a market: in time, with a correction, breaks, a renaming, a 
 
 testWith("python3")("the methodology's program calculates the same figures", async () => {
   const started = await serving(...QUIET);
-  const program = programUnder("Calculate it again", started.url, "methodology.md");
-  const { stdout } = await run("python3", ["-c", program], folder, keysIn(started)[1] ?? "");
-  expect(stdout).toMatch(/^\d{6} figures compared, 0 differ\n$/);
-  expect(await started.end()).toBe(0);
+  try {
+    const program = programUnder("Calculate it again", started.url, "methodology.md");
+    const { stdout } = await run("python3", ["-c", program], folder, keysIn(started)[1] ?? "");
+    // The first closes of the depth need levels from before it.
+    const before = /^\/indices\/\S+ series: \d+ closes not calculated, because they need .*\n/gm;
+    expect(stdout.replaceAll(before, "")).toMatch(/^\d{6} figures compared, 0 differ\n$/);
+  } finally {
+    // A demonstration that goes on would keep the state open for the tests below.
+    expect(await started.end()).toBe(0);
+  }
 });
 
 /** The commands that it prints work, and show the announced data. */
