@@ -358,7 +358,7 @@ def series(path, id, said, parts):
         closes[noon] = (close or Fraction(0)) if is_near else calculated
         noon += DAY
     if skipped:
-        print(f"{path} series: {skipped} closes not calculated, because they need a level before {FIRST}")
+        print(f"{path} series: {skipped} of {len(closes)} closes not calculated: a level before {FIRST} is needed")
     points = [{"date": str(noon.date()), "close": close} for noon, close in closes.items()]
     compare(path + " series", said["history"], points)
     chain.go(NUMBER, last)

@@ -127,6 +127,17 @@ describe("of a proxy", () => {
     },
   );
 
+  withPython("closes of indices and their members, by ids and dates", async () => {
+    expect(await say("client.series()")).toEqual(await rows("/indices.csv"));
+    expect(await say('client.series(["dram"], last=2)')).toEqual(
+      await rows("/indices.csv?ids=dram&last=2"),
+    );
+    expect(await say("client.members()")).toEqual(await rows("/members.csv"));
+    expect(await say('client.members(["dram"], end="2026-11-19")')).toEqual(
+      await rows("/members.csv?ids=dram&to=2026-11-19"),
+    );
+  });
+
   withPython("index, basket, corrections, publications and sums", async () => {
     expect(await say("client.index()")).toEqual((await get("/index")).json);
     expect(await say('client.index("dram", last=2)')).toEqual(

@@ -270,8 +270,9 @@ function withDays(
   const closes = new Map(kept.closes);
   const members = new Map(kept.members);
   const last = lastDayOf(session);
-  const isBegun = closes.size > 0 && firstOf(closes) === firstOf(published);
-  const earliest = isBegun ? firstOf(closes) : firstDay(contracts, ledger, 0, last);
+  // Days before the base that a restatement chose are no days of a later run.
+  const from = closes.size > 0 ? firstOf(published) : 0;
+  const earliest = firstDay(contracts, ledger, from, last);
   const base = Math.min(firstOf(closes), earliest ?? Infinity);
   if (base === Infinity) return { closes, members, link, restatements };
   const added: number[] = [];

@@ -77,8 +77,8 @@ DECIMALS, PAUSE_SECONDS, PAUSE_SECONDS_MAX = 9, 0.5, 8.0
 NO_PROBLEM = "unknown"
 TEXT_MAX = 1_000  # of an event, so that a command takes it
 USD = ("close_usd", "spot_usd", "low_usd", "high_usd", "close")
-NUMBERS = ("inputs", "known_from", "known_to")
-DATES = ("date", "as_of", "base_as_of", "prev_as_of", "series_date")
+NUMBERS = ("inputs", "known_from", "known_to", "max_carry_days")
+DATES = ("date", "as_of", "base_as_of", "prev_as_of", "series_date", "from", "to")
 INSTANTS = ("session_utc", "break_session_utc")
 WINDOWS = {"24h": 1, "7d": 7, "30d": 30}  # days
 KINDS, CONDITIONS = ("id", "contract", "index", "segment"), ("above", "below", "change_pct")
@@ -473,7 +473,7 @@ class Client:
     def frame(self, file: str = "history.csv", ids: Iterable[str] | None = None, segment: Iterable[str] | None = None,
               start: Day | None = None, end: Day | None = None, last: int | None = None) -> Any:
         """A CSV file as a pandas.DataFrame, which pandas reads itself: history.csv, levels.csv, superseded.csv,
-        export.csv, indices.csv. Dates and instants as such; `attrs` says which entry of the log it is of.
+        export.csv, indices.csv, members.csv. Dates and instants as such; `attrs` says which entry of the log it is of.
         """
         pandas: Any = importlib.import_module("pandas")
         answers = self._parts("/" + file, ids, segment, start, end, last)
@@ -491,6 +491,12 @@ class Client:
                last: int | None = None) -> Rows:
         """The closes of all indices, or of these: a row for each day at 12:00 UTC, in points (base 100)."""
         return _typed(self._parts("/indices.csv", ids, None, start, end, last), "index_id", "date")
+
+    def members(self, ids: Iterable[str] | None = None, start: Day | None = None, end: Day | None = None) -> Rows:
+        """The members of all indices, or of these, in intervals of days; `to` is the last day, empty while it lasts.
+        Dates select the intervals that touch them. For Pro.
+        """
+        return _typed(self._parts("/members.csv", ids, None, start, end), "index_id", "contract_id", "from")
 
     def index(self, id: str | None = None, start: Day | None = None, end: Day | None = None,
               last: int | None = None) -> dict[str, Any]:
