@@ -46,7 +46,11 @@ describe("of a proxy", () => {
     parse((await get(path)).text, {
       columns: true,
       cast: (cell, { column }) =>
-        cell === "" ? null : /_usd$|^inputs$|^known_/.test(String(column)) ? Number(cell) : cell,
+        cell === ""
+          ? null
+          : /_usd$|^close$|^inputs$|^known_|_days$/.test(String(column))
+            ? Number(cell)
+            : cell,
     });
 
   test("is text of Python that names the proxy, coded where that is accepted, and asked again for a 304", async () => {
