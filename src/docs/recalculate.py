@@ -178,7 +178,7 @@ def purchase(parts, quantities):
     }
 
 def data_entry():
-    """The number of the entry that made the data of the publication: a rollback has those of an earlier entry."""
+    """The number of the entry that made the data of the publication: a rollback publishes an earlier snapshot."""
     log, after = [], 0
     while after is not None:
         page = json.loads(ask(f"/publications?limit=1000&after={after}")[0])

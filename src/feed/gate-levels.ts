@@ -75,11 +75,12 @@ const MIN_BOARD = 10;
 /** A level of an older session than this gives no move of the board. */
 const MAX_BOARD_SESSIONS = 7 * SESSIONS_PER_DAY;
 
-/** The median move of the contracts whose level moves in this session is more than the limit. */
+/** The median move of the contracts whose level moves in this session is more than the limit. A first board has none. */
 export function boardMoveAbove(
-  { catalog, after, session }: GateInput,
+  { catalog, head, after, session }: GateInput,
   { maxBoardMoveMicros }: GateLimits,
 ): Finding[] {
+  if (head === null) return [];
   const moves: Ratio[] = [];
   for (const { id } of catalog) {
     const series = after.get(id);

@@ -139,7 +139,7 @@ function wrapped(text, most) {
 }
 
 /**
- * The drawn levels as CSV: for each line a column of its levels in force, beside them what was drawn with them. A row
+ * The drawn levels as CSV: for each line a column of its levels in force, beside them the other figures of the drawing. A row
  * stands for each instant at which a level begins, or ends without another one.
  *
  * @param {readonly { id: string, points: readonly import("./levels.js").Point[] }[]} lines `id` names the column;

@@ -205,6 +205,14 @@ describe("board", () => {
     expect((await tryPublish(await begun(before), run)).code).toBe(code);
   });
 
+  test("a first publication has no board before it", async () => {
+    const before = ids.slice(0, 10).map((id) => `${id},2026-11-20T12Z,10`);
+    const now = ids.slice(0, 10).map((id) => `${id},2026-11-21T00Z,12`);
+    const quotes = lines("id,session_utc,spot_usd", ...before, ...now);
+    const run: Run = { catalog: catalogOf(ids.slice(0, 10)), quotes };
+    expect((await tryPublish(new MemoryStore(), run)).code).toBe(0);
+  });
+
   test("a contract with a break in the session does not count", async () => {
     const rows = ids.slice(0, 10).map((id, at) => `${id},12,${at === 0 ? "Another unit" : ""}`);
     const run: Run = { quotes: lines("id,spot_usd,break", ...rows), allowSparse: true };

@@ -197,7 +197,7 @@ const GATES: Readonly<Record<GateName, readonly [refuses: string, option: string
     "--max-index-move",
   ],
   board: [
-    `a median move of more than ${percent(USUAL_LIMITS.maxBoardMoveMicros)} of the contracts whose level moves in the session: without a break, from a level that is at most 7 days old, if there are ten or more`,
+    `a median move of more than ${percent(USUAL_LIMITS.maxBoardMoveMicros)} of the contracts whose level moves in the session: without a break, from a level that is at most 7 days old, if there are ten or more and a board is published before`,
     "--max-board-move",
   ],
   delisting: [

@@ -75,8 +75,8 @@ export const takenIn = (log: readonly Pick<StoredEntry, "entry">[]): Set<string>
   new Set(log.flatMap(({ entry: e }) => (isPublication(e) ? [] : [...e.snapshots, ...e.parts])));
 
 /**
- * The word for an entry. The first revision of a session revises nothing: a reason there is that of corrections of earlier
- * sessions.
+ * The word for an entry. The first revision of a session revises nothing: a reason there is the one for corrections of
+ * earlier sessions.
  */
 export function whatOf({
   action,
