@@ -745,6 +745,13 @@ test("an address of another time shows no price of today without a key, but the 
     expect(page).toMatch(/<section id="request"[^>]* hidden>/);
     const { text: indices } = await proxy.get(`/indices?${query}`);
     expect(indices).toContain("This address asks for prices as they were known at another time");
+    for (const path of ["/", "/compare", "/basket"]) {
+      const headers = { accept: "text/html" };
+      const refused = await proxy.get(`${path}?${query}`, { headers });
+      expect([path, refused.status]).toEqual([path, 400]);
+      expect(refused.text).toContain("This page shows the newest prices alone.");
+      expect(refused.text).not.toContain(String(spot_usd));
+    }
   }
   expect((await proxy.get(`/contracts/${id}?as_of=`)).text).toContain("data-field");
 });

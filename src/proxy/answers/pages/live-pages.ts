@@ -17,7 +17,7 @@ import { knownContracts } from "../known-ids.ts";
 import type { Forms } from "../../serve/entity.ts";
 import { cacheControl, overdueSessions } from "../../serve/freshness.ts";
 import type { LoadedSnapshot } from "../../serve/load.ts";
-import { isDenial } from "../../../api/problems.ts";
+import { deny, isDenial } from "../../../api/problems.ts";
 import type { Query } from "../../../api/query.ts";
 import { idIn } from "../../../api/routes.ts";
 import { PAGES } from "../../../api/uncounted-routes.ts";
@@ -89,6 +89,12 @@ export function livePages(options: LivePagesOptions) {
       ? found(asked, "past indices", pastIndices, pages)
       : nowIndices(asked),
   );
+  for (const { path } of [PAGES.market, PAGES.compare, PAGES.basket]) {
+    const now = answers.get(path);
+    answers.set(path, async (asked) =>
+      now === undefined || namesMoment(asked.query) ? PRESENT_ALONE : now(asked),
+    );
+  }
   return answers.set(PAGES.contract.path, contract);
 
   async function found(
@@ -153,6 +159,12 @@ export function livePages(options: LivePagesOptions) {
     return found(asked, `${code} ${id}`, make, contractPages);
   }
 }
+
+/** These pages would show figures of now below an address that names another moment. */
+const PRESENT_ALONE = deny(
+  "invalid_parameter",
+  "This page shows the newest prices alone. What was known at another moment is on /indices and on the page of each contract, for the tier pro.",
+);
 
 /** Whether an address asks for a page as of another moment. */
 const namesMoment = (query: Query): boolean =>
