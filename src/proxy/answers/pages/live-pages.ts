@@ -163,7 +163,7 @@ export function livePages(options: LivePagesOptions) {
 /** These pages would show figures of now below an address that names another moment. */
 const PRESENT_ALONE = deny(
   "invalid_parameter",
-  "This page shows the newest prices alone. What was known at another moment is on /indices and on the page of each contract, for the tier pro.",
+  "This page shows the newest prices alone. With a key of the tier pro, /indices and the page of each contract show the prices known at another moment.",
 );
 
 /** Whether an address asks for a page as of another moment. */
