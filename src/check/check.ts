@@ -10,7 +10,7 @@ import { counted } from "../lib/text.ts";
 import { readRemembered, requireSeen, writeRemembered } from "../snapshot/log/seen.ts";
 import type { Publication } from "../snapshot/log/entry.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
-import { wasThere, type VintageQuery } from "../proxy/answers/vintage.ts";
+import { wasThere, type VintageQuery } from "../core/find/vintage.ts";
 import { answerOf, fileSteps } from "./file-proof.ts";
 import { proveLog, signatureStep } from "./log-proof.ts";
 import { Service } from "./untrusted-service.ts";

@@ -2,7 +2,7 @@
 import { DamageError, InputError, UnreachableError } from "../lib/errors.ts";
 import { sessionUtc } from "../market/session.ts";
 import { KEYLESS, TIER_NAMES, TIERS, tierSession, type TierName } from "../market/tier.ts";
-import { SUMS_ROUTE } from "../api/routes.ts";
+import { SUMS_ROUTE } from "../public/routes.ts";
 import { delayOf, withDelay } from "../render/envelope.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 import { isPublication, type Publication, type StoredEntry } from "../snapshot/log/entry.ts";

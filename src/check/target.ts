@@ -3,9 +3,9 @@ import { InputError } from "../lib/errors.ts";
 import { shownLocation } from "../lib/secrets.ts";
 import { slugOf } from "../market/indices.ts";
 import { FULLEST } from "../market/tier.ts";
-import { faultsDenial, holdsKey, nameFaults, namesAny, parseQuery } from "../api/query.ts";
-import { API, DATA_ROUTES, idIn, isExact, parametersOf, type DataRoute } from "../api/routes.ts";
-import { readVintage, type VintageQuery } from "../proxy/answers/vintage.ts";
+import { faultsDenial, holdsKey, nameFaults, namesAny, parseQuery } from "../public/query.ts";
+import { API, DATA_ROUTES, idIn, isExact, parametersOf, type DataRoute } from "../public/routes.ts";
+import { readVintage, type VintageQuery } from "../core/find/vintage.ts";
 
 /** An answer of a service. */
 export interface Target {

@@ -8,7 +8,7 @@ import { clockFromEnvironment } from "../lib/config.ts";
 import { DamageError, UnreachableError, type ChipboardError } from "../lib/errors.ts";
 import { printLine, progressTo } from "../lib/terminal.ts";
 import { sessionKey } from "../market/session.ts";
-import type { RunningProxy } from "../proxy/listen.ts";
+import type { RunningProxy } from "../hosts/node/listen.ts";
 import { examples, withOptions } from "./every-command.ts";
 import { nextSignal, serve } from "./serve-command.ts";
 import { serveOptions, type ServeOptions } from "./serve-options.ts";
@@ -80,7 +80,7 @@ async function demo(options: ServeOptions): Promise<void> {
 
 /** Listens for a moment: a long start must not end with a port that is in use. Throws as `listen` does. */
 async function requireFree({ host, port }: ServeOptions): Promise<void> {
-  const { listen } = await import("../proxy/http/server.ts");
+  const { listen } = await import("../hosts/node/server.ts");
   const server = createServer();
   await listen(server, "--port", host, port);
   const closed = once(server, "close");
@@ -91,7 +91,7 @@ async function requireFree({ host, port }: ServeOptions): Promise<void> {
 /** Throws UnreachableError if there is a state and it cannot be used. */
 async function requireState(state: string): Promise<void> {
   const { withRegistry } = await import("../state/open.ts");
-  const { NoStateError } = await import("../state/driver.ts");
+  const { NoStateError } = await import("../ports/state.ts");
   try {
     await withRegistry(state, clockFromEnvironment(), "use", (registry) => registry.accounts());
   } catch (error) {

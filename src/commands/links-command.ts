@@ -59,7 +59,7 @@ async function create(
   path: string,
   options: StateOptions & { label?: string },
 ): Promise<void> {
-  const { isOffered, linkAddress, parseLinkPath } = await import("../proxy/answers/link-target.ts");
+  const { isOffered, linkAddress, parseLinkPath } = await import("../core/find/link-target.ts");
   const read = parseLinkPath(path, clockFromEnvironment().now());
   const { tier, token, ...made } = await onRegistry(options, "use", async (registry) => ({
     ...(await registry.createLink(account, read, options.label ?? null)),

@@ -84,7 +84,7 @@ async function run(options: McpOptions): Promise<void> {
   }
   if (key !== undefined) throw new InputError("--key and --http: callers over HTTP send their own");
   const { mcpHttpServer } = await import("../mcp/http.ts");
-  const { listen } = await import("../proxy/http/server.ts");
+  const { listen } = await import("../hosts/node/server.ts");
   const { nextSignal } = await import("./serve-command.ts");
   const server = mcpHttpServer(url, allowHost, printNotice, trustProxy);
   printLine(`listening on ${await listen(server, "--http", address, http)}/mcp`);

@@ -9,7 +9,7 @@ import type { RestatementOrder } from "../market/published-series.ts";
 import { sessionAt } from "../market/session.ts";
 import type { PublishResult } from "../publish/release.ts";
 import type { Progress } from "../publish/request.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import type { ObjectStore } from "../ports/store.ts";
 import { isClosedDay } from "./closed-days.ts";
 import { examples, withOptions } from "./every-command.ts";
 import { notWritable } from "./option-files.ts";

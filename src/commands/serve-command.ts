@@ -7,10 +7,10 @@ import { Command } from "commander";
 import { clockFromEnvironment, isReadinessAwaited, takeSocket } from "../lib/config.ts";
 import { InputError, reasonOf } from "../lib/errors.ts";
 import { printLine } from "../lib/terminal.ts";
-import type { Logger } from "../proxy/ops/request-log.ts";
-import type { PlanTerms } from "../proxy/answers/plan-terms.ts";
-import type { Certificate } from "../proxy/http/server.ts";
-import type { RunningProxy } from "../proxy/listen.ts";
+import type { Logger } from "../hosts/node/request-log.ts";
+import type { PlanTerms } from "../pages/plan-terms.ts";
+import type { Certificate } from "../hosts/node/server.ts";
+import type { RunningProxy } from "../hosts/node/listen.ts";
 import type { Listeners } from "../state/gatekeeper.ts";
 import { examples, withOptions } from "./every-command.ts";
 import { readable } from "./option-files.ts";
@@ -58,8 +58,8 @@ export async function serve(
   ended = nextSignal(),
 ): Promise<void> {
   const { openGatekeeper } = await import("../state/open.ts");
-  const { startProxy } = await import("../proxy/listen.ts");
-  const { createLogger, jsonLine, textLine } = await import("../proxy/ops/request-log.ts");
+  const { startProxy } = await import("../hosts/node/listen.ts");
+  const { createLogger, jsonLine, textLine } = await import("../hosts/node/request-log.ts");
   const clock = clockFromEnvironment();
   const started = Promise.withResolvers<RunningProxy>();
   const tls = await readTls(options);
@@ -194,7 +194,7 @@ export async function readTls({ tlsCert, tlsKey }: ServeOptions): Promise<Certif
 export async function readPlans({ plans: file }: ServeOptions): Promise<PlanTerms | undefined> {
   if (file === undefined) return undefined;
   if (file === "off") return {};
-  const { parsePlanTerms } = await import("../proxy/answers/plan-terms.ts");
+  const { parsePlanTerms } = await import("../pages/plan-terms.ts");
   const where = `--plans ${JSON.stringify(file)}`;
   return parsePlanTerms(await readable(where, () => readFile(file)), where);
 }

@@ -7,7 +7,7 @@ import {
   REQUEST_LOGS,
   type LogLevel,
   type RequestLog,
-} from "../proxy/ops/log-options.ts";
+} from "../hosts/node/log-options.ts";
 import { jsonOption } from "./every-command.ts";
 import { durationMs, oneOf, parsedBy, textThat, wholeNumber } from "./option-values.ts";
 import type { VerifyKeyOptions } from "./signing-options.ts";

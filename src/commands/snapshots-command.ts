@@ -6,7 +6,7 @@ import { printJson, printLine, progressTo } from "../lib/terminal.ts";
 import { counted } from "../lib/text.ts";
 import { DamageError } from "../lib/errors.ts";
 import type * as Words from "../desk/words.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import type { ObjectStore } from "../ports/store.ts";
 import { examples, jsonOption, withOptions, type JsonOption } from "./every-command.ts";
 import {
   logKeysFrom,

@@ -1,6 +1,6 @@
 /** The options of every command that uses accounts, keys and counts. */
 import type { Command, Option } from "commander";
-import type { StatePurpose } from "../state/driver.ts";
+import type { StatePurpose } from "../ports/state.ts";
 import type { Registry } from "../state/registry.ts";
 import { clockFromEnvironment, createOption } from "../lib/config.ts";
 import { printNotice, type Fields } from "../lib/terminal.ts";

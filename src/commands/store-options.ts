@@ -1,7 +1,7 @@
 /** The options of every command that reads or writes snapshots. */
 import type { Option } from "commander";
 import { createOption } from "../lib/config.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import type { ObjectStore } from "../ports/store.ts";
 import { openStore } from "../store/open-store.ts";
 import { textThat } from "./option-values.ts";
 

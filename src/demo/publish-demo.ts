@@ -10,7 +10,7 @@ import type { Progress } from "../publish/request.ts";
 import { readLogEnd } from "../snapshot/log/walk.ts";
 import { markStore } from "../snapshot/store-mark.ts";
 import { compareObjects, objectsOf, readManifest } from "../snapshot/stored-snapshot.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import type { ObjectStore } from "../ports/store.ts";
 import { demoCatalogPath, readDemoEvents } from "./demo-catalog.ts";
 import { demoCsv, demoHistory } from "./demo-feed.ts";
 import { DEMO_NOTICE, isOfDemo } from "./notice.ts";

@@ -6,7 +6,7 @@ import { microsOf } from "../market/decimal.ts";
 import { parseCloses } from "../snapshot/series-states.ts";
 import { catalogFields, parseCatalog } from "../snapshot/catalog-file.ts";
 import { readSnapshotFile } from "../snapshot/stored-snapshot.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import type { ObjectStore } from "../ports/store.ts";
 import { FILES, snapshotText } from "../store/paths.ts";
 import {
   fullestOf,

@@ -12,7 +12,7 @@ import { isPublication, takenIn } from "../snapshot/log/entry.ts";
 import type { Publication, StoredEntry } from "../snapshot/log/entry.ts";
 import { MARK_BYTES_MAX } from "../snapshot/store-mark.ts";
 import { objectsOf, readManifest, readVerified } from "../snapshot/stored-snapshot.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import type { ObjectStore } from "../ports/store.ts";
 import {
   FILES,
   INPUTS,

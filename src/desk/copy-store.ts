@@ -17,7 +17,7 @@ import { ENTRY_BYTES_MAX, isPublication, takenIn } from "../snapshot/log/entry.t
 import type { StoredEntry } from "../snapshot/log/entry.ts";
 import { entriesIn, logLength, readLog, walkLog } from "../snapshot/log/walk.ts";
 import { readVerified } from "../snapshot/stored-snapshot.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import type { ObjectStore } from "../ports/store.ts";
 import {
   INPUTS,
   LEDGER,

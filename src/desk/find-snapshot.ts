@@ -5,7 +5,7 @@ import type { Manifest } from "../snapshot/manifest.ts";
 import { isPublication, type Publication, type StoredEntry } from "../snapshot/log/entry.ts";
 import { entriesIn, readLogBackwards, readLogEnd } from "../snapshot/log/walk.ts";
 import { readStoredManifest } from "../snapshot/stored-snapshot.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import type { ObjectStore } from "../ports/store.ts";
 import {
   FILES,
   INPUTS,

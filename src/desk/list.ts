@@ -18,7 +18,7 @@ import {
 } from "../snapshot/log/entry.ts";
 import { logLength, readLogBackwards } from "../snapshot/log/walk.ts";
 import { readStoredManifest } from "../snapshot/stored-snapshot.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import type { ObjectStore } from "../ports/store.ts";
 import { requireEmpty } from "./find-snapshot.ts";
 
 /**

@@ -3,7 +3,7 @@ import { appendEntry } from "../snapshot/log/append.ts";
 import { ENTRY_BYTES_MAX, type PruneEntry, type StoredEntry } from "../snapshot/log/entry.ts";
 import type { LogKeys } from "../snapshot/log/sign.ts";
 import type { TimeGates } from "../snapshot/log/time-gates.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import type { ObjectStore } from "../ports/store.ts";
 
 export type Names = Pick<PruneEntry, "snapshots" | "parts">;
 

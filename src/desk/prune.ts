@@ -28,7 +28,7 @@ import {
 import { passTimeGates, USUAL_TIME_GATES, type TimeGates } from "../snapshot/log/time-gates.ts";
 import { readLog } from "../snapshot/log/walk.ts";
 import { readManifest, readStoredManifest } from "../snapshot/stored-snapshot.ts";
-import type { ObjectStore, StoredObject } from "../store/object-store.ts";
+import type { ObjectStore, StoredObject } from "../ports/store.ts";
 import {
   CLAIMS,
   FILES,

@@ -9,7 +9,7 @@ import { counted } from "../lib/text.ts";
 import { readLog } from "../snapshot/log/walk.ts";
 import { readStoreId } from "../snapshot/store-mark.ts";
 import { readVerified } from "../snapshot/stored-snapshot.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import type { ObjectStore } from "../ports/store.ts";
 import { PUBLICATIONS } from "../store/paths.ts";
 import { collected, holds, keysBelow, markIn, needsOf, type Needed } from "./copy-needs.ts";
 import { findEntry } from "./find-snapshot.ts";

@@ -14,7 +14,7 @@ import {
 import { passTimeGates, USUAL_TIME_GATES, type TimeGates } from "../snapshot/log/time-gates.ts";
 import { readLogBackwards, readLogEnd } from "../snapshot/log/walk.ts";
 import { rootsOf } from "../snapshot/sums.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import type { ObjectStore } from "../ports/store.ts";
 import { snapshotText } from "../store/paths.ts";
 import { findSnapshot, isSame, type FoundSnapshot } from "./find-snapshot.ts";
 import { damagesOf } from "./verify.ts";

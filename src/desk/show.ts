@@ -4,7 +4,7 @@ import { byLargestChange } from "../market/change.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
 import type { Publication } from "../snapshot/log/entry.ts";
 import { sessionKey } from "../market/session.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import type { ObjectStore } from "../ports/store.ts";
 import { FILES, snapshotFileKey, snapshotFolder, snapshotText } from "../store/paths.ts";
 import {
   fullestOf,

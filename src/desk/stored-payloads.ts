@@ -1,10 +1,10 @@
 /** Reads boards and indices of stored snapshots. */
 import { z } from "zod";
-import type { ObjectStore } from "../store/object-store.ts";
+import type { ObjectStore } from "../ports/store.ts";
 import { FILES } from "../store/paths.ts";
 import { FULLEST, TIER_NAMES, type TierName } from "../market/tier.ts";
 import { DamageError } from "../lib/errors.ts";
-import { index, indices } from "../render/payload-schemas.ts";
+import { index, indices } from "../public/payload-schemas.ts";
 import { readSnapshotFile } from "../snapshot/stored-snapshot.ts";
 import type { FoundSnapshot } from "./find-snapshot.ts";
 

@@ -17,7 +17,7 @@ import { entriesIn, logLength, walkLog } from "../snapshot/log/walk.ts";
 import { renderSums, rootsOf } from "../snapshot/sums.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
 import { compareObjects, objectsOf, readManifest } from "../snapshot/stored-snapshot.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import type { ObjectStore } from "../ports/store.ts";
 import {
   FILES,
   INPUTS,

@@ -6,7 +6,7 @@ import { atOnce } from "../lib/at-once.ts";
 import { InputError, reasonOf } from "../lib/errors.ts";
 import { PRIVATE_FILE_MODE, PRIVATE_FOLDER_MODE } from "../lib/modes.ts";
 import type { InputEntry } from "../snapshot/manifest.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import type { ObjectStore } from "../ports/store.ts";
 import { snapshotText } from "../store/paths.ts";
 import { findSnapshot } from "./find-snapshot.ts";
 

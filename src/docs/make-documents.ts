@@ -1,7 +1,7 @@
 /** Makes the documents of src/site/documents. `write-documents.ts` writes them, and a test compares them. */
 import { readFileSync } from "node:fs";
 import { openApiDocument } from "./openapi.ts";
-import { slotOf } from "../proxy/document-slots.ts";
+import { slotOf } from "../pages/document-slots.ts";
 import { basketUrl } from "../site/requests.js";
 import { filled, siteFile } from "../site/site-files.ts";
 import { escaped } from "../site/text.js";

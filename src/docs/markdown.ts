@@ -3,7 +3,7 @@
  * that scroll by themselves, code that a script can give a button to copy it.
  */
 import { Marked, type Token, type Tokens } from "marked";
-import { slotOf } from "../proxy/document-slots.ts";
+import { slotOf } from "../pages/document-slots.ts";
 import { escaped } from "../site/text.js";
 
 const ORIGIN = slotOf("origin");

@@ -3,11 +3,11 @@
  * proxy gave (examples.json).
  */
 import { z } from "zod";
-import { contractRecord } from "../render/payload-schemas.ts";
-import { PROBLEMS, type ProblemCode } from "../api/problems.ts";
-import { DATA_ROUTES } from "../api/routes.ts";
-import { problem } from "../api/answer-schemas.ts";
-import { UNCOUNTED_ROUTES } from "../api/uncounted-routes.ts";
+import { contractRecord } from "../public/payload-schemas.ts";
+import { PROBLEMS, type ProblemCode } from "../public/problems.ts";
+import { DATA_ROUTES } from "../public/routes.ts";
+import { problem } from "../public/answer-schemas.ts";
+import { UNCOUNTED_ROUTES } from "../public/uncounted-routes.ts";
 import { opened, type JsonSchema } from "./open-schemas.ts";
 import { EXAMPLES, RECORDED_FROM, runnable, type Example } from "./recorded-answers.ts";
 

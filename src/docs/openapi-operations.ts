@@ -1,6 +1,6 @@
 /** The operations of the OpenAPI document and of the reference: what follows from the routes and the table of problems. */
 import { KEYLESS, TIER_NAMES, TIERS } from "../market/tier.ts";
-import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from "../api/problems.ts";
+import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from "../public/problems.ts";
 import {
   DATA_ROUTES,
   hasHistory,
@@ -11,9 +11,9 @@ import {
   type Body,
   type DataRoute,
   type Route,
-} from "../api/routes.ts";
-import type { Parameter } from "../api/parameters.ts";
-import { UNCOUNTED_ROUTES } from "../api/uncounted-routes.ts";
+} from "../public/routes.ts";
+import type { Parameter } from "../public/parameters.ts";
+import { UNCOUNTED_ROUTES } from "../public/uncounted-routes.ts";
 import {
   examplesAt,
   headerRefs,

@@ -3,13 +3,13 @@
  * the table of problems, the table of tiers and the routes.
  */
 import { PROGRAM } from "../lib/version.ts";
-import { slotOf } from "../proxy/document-slots.ts";
+import { slotOf } from "../pages/document-slots.ts";
 import { componentExamples, componentSchemas, HEADERS, type Json } from "./openapi-components.ts";
 import { paths } from "./openapi-operations.ts";
 import { sourceText } from "./source-texts.ts";
 import { withSlots } from "./texts.ts";
-import { API_VERSION, TAGS } from "../api/routes.ts";
-import { tierTable } from "../api/tier-words.ts";
+import { API_VERSION, TAGS } from "../public/routes.ts";
+import { tierTable } from "../public/tier-words.ts";
 
 /** The whole document, to be written as JSON. The address of the service is a slot. */
 export function openApiDocument(): Json {

@@ -3,7 +3,7 @@
  * answers), short enough to read. Answers stay as they were recorded.
  */
 import { TIERS, type TierName } from "../market/tier.ts";
-import { RECORDED_CONTRACTS, slotOf, type SlotName } from "../proxy/document-slots.ts";
+import { RECORDED_CONTRACTS, slotOf, type SlotName } from "../pages/document-slots.ts";
 import recorded from "./examples.json" with { type: "json" };
 
 /** A request that was sent, with its answer. */

@@ -2,9 +2,9 @@
  * The reference of the interface, `/docs`: each operation with its parameters, fields and errors, a request in
  * three languages and a recorded answer; the table of errors. Made from what the OpenAPI document is made from.
  */
-import { slotOf } from "../proxy/document-slots.ts";
-import { PROBLEMS, type Problem } from "../api/problems.ts";
-import { API, TAGS, takenBy, type Route } from "../api/routes.ts";
+import { slotOf } from "../pages/document-slots.ts";
+import { PROBLEMS, type Problem } from "../public/problems.ts";
+import { API, TAGS, takenBy, type Route } from "../public/routes.ts";
 import { filled, siteFile } from "../site/site-files.ts";
 import { counted, escaped } from "../site/text.js";
 import { componentSchemas, recordedAt } from "./openapi-components.ts";

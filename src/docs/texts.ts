@@ -4,9 +4,9 @@
  */
 import { CARRY_PER_CADENCE, LONG_CADENCE_DAYS } from "../market/contract.ts";
 import { KEY_TIER_NAMES, TIERS, tiersWhere } from "../market/tier.ts";
-import { SLOT_NAMES } from "../proxy/document-slots.ts";
-import { API, API_VERSION, DATA_ROUTES, parametersOf, type DataRoute } from "../api/routes.ts";
-import { delayText, historyText, tableByTier, tierTable } from "../api/tier-words.ts";
+import { SLOT_NAMES } from "../pages/document-slots.ts";
+import { API, API_VERSION, DATA_ROUTES, parametersOf, type DataRoute } from "../public/routes.ts";
+import { delayText, historyText, tableByTier, tierTable } from "../public/tier-words.ts";
 import { COLUMNS } from "../render/columns.ts";
 import { filled } from "../site/site-files.ts";
 import { escaped } from "../site/text.js";

@@ -18,10 +18,10 @@ import {
   CONNECTION_LIMITS,
   endOf,
   type Certificate,
-} from "../proxy/http/server.ts";
+} from "../hosts/node/server.ts";
 import { feedFigures } from "../market/feed-figures.ts";
-import { behindMs, overdueSessions } from "../proxy/serve/freshness.ts";
-import { stampOf } from "../proxy/serve/snapshot.ts";
+import { behindMs, overdueSessions } from "../core/serve/freshness.ts";
+import { stampOf } from "../served/snapshot.ts";
 import { findSnapshot, type FoundSnapshot } from "../desk/find-snapshot.ts";
 import { verifySnapshots } from "../desk/verify.ts";
 import { sessionKey } from "../market/session.ts";
@@ -31,7 +31,7 @@ import { requireStoreMark } from "../snapshot/store-mark.ts";
 import { lossOf, namesOf, seenOf, type SeenLog } from "../snapshot/log/lost.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
 import { surveyState } from "../state/open.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import type { ObjectStore } from "../ports/store.ts";
 import { snapshotText } from "../store/paths.ts";
 import {
   ALERT_LIMITS,

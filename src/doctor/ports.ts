@@ -3,7 +3,7 @@ import { Agent as HttpAgent, createServer } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import { ChipboardError, UnreachableError } from "../lib/errors.ts";
 import { get } from "../lib/http-get.ts";
-import { listen } from "../proxy/http/server.ts";
+import { listen } from "../hosts/node/server.ts";
 import { faultOf, note, ok, orFailure, type Finding } from "./checks.ts";
 
 const PATIENCE_MS = 3_000;

@@ -8,7 +8,7 @@ import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { MAX_INPUT_MEGABYTES } from "../feed/text-reader.ts";
 import { DamageError, reasonOf } from "../lib/errors.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import type { ObjectStore } from "../ports/store.ts";
 import { parseInputKey } from "../store/paths.ts";
 
 const INPUT_BYTES_MAX = MAX_INPUT_MEGABYTES * 1_000_000;

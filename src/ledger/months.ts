@@ -29,7 +29,7 @@ import {
 } from "../market/session.ts";
 import type { LedgerMonth } from "../snapshot/manifest.ts";
 import { readVerified } from "../snapshot/stored-snapshot.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import type { ObjectStore } from "../ports/store.ts";
 import { parseLedgerMonthKey } from "../store/paths.ts";
 import type { Ledger } from "./ledger.ts";
 

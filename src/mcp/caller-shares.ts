@@ -1,6 +1,6 @@
 /** The callers of a server of tools share its connections to the service. */
 import pLimit, { type LimitFunction } from "p-limit";
-import type { AddressGroup } from "../proxy/http/client-address.ts";
+import type { AddressGroup } from "../core/client-address.ts";
 import { CONNECTIONS, type Ask } from "./api.ts";
 
 /** At once, for one caller. */

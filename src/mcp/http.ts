@@ -9,7 +9,7 @@ import {
 import type { ServerRequest } from "srvx";
 import { NodeRequest, sendNodeResponse } from "srvx/node";
 import { reasonOf } from "../lib/errors.ts";
-import { addressGroup, wholeAddress } from "../proxy/http/client-address.ts";
+import { addressGroup, wholeAddress } from "../core/client-address.ts";
 import { apiAt, connectionsTo } from "./api.ts";
 import { Callers } from "./caller-shares.ts";
 import { mcpServer } from "./tools.ts";

@@ -13,7 +13,7 @@ import { requireStoreMark } from "../snapshot/store-mark.ts";
 import { readManifest, readSnapshotFile } from "../snapshot/stored-snapshot.ts";
 import type { PerTier } from "../market/tier.ts";
 import type { RowsBefore } from "../render/known-rows.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import type { ObjectStore } from "../ports/store.ts";
 import { FILES, type SnapshotName } from "../store/paths.ts";
 import { readSeries } from "./head-series.ts";
 import { NO_ROWS, readRowsBefore } from "./rows-before.ts";

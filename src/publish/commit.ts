@@ -19,7 +19,7 @@ import type { LogKeys } from "../snapshot/log/sign.ts";
 import type { TimeGates } from "../snapshot/log/time-gates.ts";
 import { compareObjects, objectsOf } from "../snapshot/stored-snapshot.ts";
 import { rootsOf } from "../snapshot/sums.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import type { ObjectStore } from "../ports/store.ts";
 import {
   FILES,
   snapshotFileKey,

@@ -23,7 +23,7 @@ import {
   type SeriesState,
 } from "../snapshot/series-states.ts";
 import { readSnapshotFile } from "../snapshot/stored-snapshot.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import type { ObjectStore } from "../ports/store.ts";
 import { FILES, type SnapshotName } from "../store/paths.ts";
 
 /** The market of the snapshot whose series are read. */

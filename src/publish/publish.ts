@@ -11,7 +11,7 @@ import { USUAL_STILL_SESSIONS } from "../market/coverage.ts";
 import { numberAfter } from "../snapshot/log/append.ts";
 import { NO_KEYS, requireTrusted } from "../snapshot/log/sign.ts";
 import { timeFindings } from "../snapshot/log/time-gates.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import type { ObjectStore } from "../ports/store.ts";
 import { loadBase } from "./base.ts";
 import { isContentOfHead, optionsOf, type Content } from "./content.ts";
 import {

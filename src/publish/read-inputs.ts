@@ -17,7 +17,7 @@ import type { ServerTime } from "../lib/clock.ts";
 import type { Contract } from "../market/contract.ts";
 import type { Judgement } from "../snapshot/judgement.ts";
 import type { InputEntry } from "../snapshot/manifest.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import type { ObjectStore } from "../ports/store.ts";
 import { inputKey } from "../store/paths.ts";
 import { publishedIds, type Base } from "./base.ts";
 import type { Progress, PublishRequest, ReleaseOptions } from "./request.ts";

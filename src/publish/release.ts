@@ -8,7 +8,7 @@ import { recordsOf, tierView, type BoardRecord } from "../market/view.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
 import { NO_KEYS, signingOf, type Signing } from "../snapshot/log/sign.ts";
 import { USUAL_TIME_GATES } from "../snapshot/log/time-gates.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import type { ObjectStore } from "../ports/store.ts";
 import type { SnapshotName } from "../store/paths.ts";
 import type { Parent } from "./base.ts";
 import { beginSnapshot, commit, removeSnapshot } from "./commit.ts";

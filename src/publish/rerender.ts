@@ -4,7 +4,7 @@ import { ConflictError } from "../lib/errors.ts";
 import { NO_KEYS, requireTrusted } from "../snapshot/log/sign.ts";
 import { passTimeGates, USUAL_TIME_GATES } from "../snapshot/log/time-gates.ts";
 import type { RestatementOrder } from "../market/published-series.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import type { ObjectStore } from "../ports/store.ts";
 import { loadBase } from "./base.ts";
 import { contentOfHead, type PublishedBase } from "./content.ts";
 import { keepHead, release, untilFirst, type PublishResult } from "./release.ts";

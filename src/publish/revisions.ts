@@ -4,7 +4,7 @@ import { sessionAt, sessionKey, type Session } from "../market/session.ts";
 import { highestClaimed } from "../snapshot/claims.ts";
 import { isPublication, type Publication } from "../snapshot/log/entry.ts";
 import { readLogBackwards } from "../snapshot/log/walk.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import type { ObjectStore } from "../ports/store.ts";
 import { parseSnapshotFileKey, REVISION_MAX, sessionFolder } from "../store/paths.ts";
 
 /**

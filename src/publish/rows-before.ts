@@ -7,7 +7,7 @@ import type { FileEntry, Manifest } from "../snapshot/manifest.ts";
 import { formsOf, readVerified, type NamedObject } from "../snapshot/stored-snapshot.ts";
 import { perTier, TIER_NAMES, type PerTier, type TierName } from "../market/tier.ts";
 import { NO_ROWS_BEFORE, type RecordTexts, type RowsBefore } from "../render/known-rows.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import type { ObjectStore } from "../ports/store.ts";
 import { FILES, type SnapshotName } from "../store/paths.ts";
 
 /** Of a new store. */

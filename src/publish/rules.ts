@@ -7,7 +7,7 @@ import type { Amendment } from "../ledger/amend.ts";
 import { formatMicros } from "../market/decimal.ts";
 import type { Level } from "../market/series.ts";
 import { sessionAt, sessionKey, type Session } from "../market/session.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import type { ObjectStore } from "../ports/store.ts";
 import { snapshotText } from "../store/paths.ts";
 import type { Base } from "./base.ts";
 import type { PublishRequest } from "./request.ts";

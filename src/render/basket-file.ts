@@ -17,7 +17,7 @@ import { BOARD_BASES } from "../market/series.ts";
 import { dateText, parseDate, parseSession, type Day, type Session } from "../market/session.ts";
 import { envelopeFields, type Envelope } from "./envelope.ts";
 import { indexFields } from "./index-body.ts";
-import { BASKET, envelope, type Body, type index } from "./payload-schemas.ts";
+import { BASKET, envelope, type Body, type index } from "../public/payload-schemas.ts";
 
 const usd = z.number().positive();
 

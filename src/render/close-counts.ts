@@ -5,7 +5,7 @@
  */
 import { z } from "zod";
 import { jsonText } from "../lib/json.ts";
-import { closeCounts, type CloseCounts } from "./payload-schemas.ts";
+import { closeCounts, type CloseCounts } from "../public/payload-schemas.ts";
 import type { Market } from "../market/view.ts";
 import { dateText, type Session } from "../market/session.ts";
 import { historyFloor, KEY_TIER_NAMES, TIERS } from "../market/tier.ts";

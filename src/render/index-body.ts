@@ -11,7 +11,7 @@ import {
 import { unitsOf } from "../market/decimal.ts";
 import { dateText, dayOf, sessionUtc, sessionYearBefore } from "../market/session.ts";
 import { envelopeFields, type Envelope } from "./envelope.ts";
-import type { Body, index } from "./payload-schemas.ts";
+import type { Body, index } from "../public/payload-schemas.ts";
 
 /** All fields of a body but its series. */
 export function indexFields<N extends string>(

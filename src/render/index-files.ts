@@ -30,7 +30,7 @@ import { basketItems, type Market, type TierView } from "../market/view.ts";
 import { harmless } from "../lib/csv.ts";
 import { envelopeFields, type Envelope } from "./envelope.ts";
 import { indexFields } from "./index-body.ts";
-import type * as schemas from "./payload-schemas.ts";
+import type * as schemas from "../public/payload-schemas.ts";
 
 /** An index with its series up to the head, which is the same for all tiers. */
 export interface IndexWithSeries extends MarketIndex, Pick<IndexSeries, "values" | "restatements"> {

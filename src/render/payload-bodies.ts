@@ -19,7 +19,7 @@ import { historyFrom } from "../market/tier.ts";
 import { fieldOf, RECORD_COLUMNS, type BoardColumn } from "./columns.ts";
 import { envelopeFields, type Envelope } from "./envelope.ts";
 import type { IndexWithSeries } from "./index-files.ts";
-import * as schemas from "./payload-schemas.ts";
+import * as schemas from "../public/payload-schemas.ts";
 
 /** A board's file. In every tier, `nextSession` is the session after the head's. */
 export function boardBody(envelope: Envelope, view: TierView, nextSession: Session): string {

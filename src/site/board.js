@@ -5,8 +5,8 @@ import { changeHtml, counted, escaped, figureHtml, foreign } from "./text.js";
 /**
  * The body of `/prices`, with what the table shows of its records.
  *
- * @typedef {import("zod").infer<typeof import("../render/payload-schemas.ts").board>} Declared
- * @typedef {Pick<import("zod").infer<typeof import("../render/payload-schemas.ts").contractRecord>, "break">
+ * @typedef {import("zod").infer<typeof import("../public/payload-schemas.ts").board>} Declared
+ * @typedef {Pick<import("zod").infer<typeof import("../public/payload-schemas.ts").contractRecord>, "break">
  *   & Record<"id" | "ticker" | "name" | "segment" | "unit" | "basis" | "as_of" | "source", string>
  *   & Record<"chg_24h_pct" | "chg_30d_pct" | "chg_90d_pct" | "chg_yoy_pct", number | null>
  *   & { spot_usd: number, age_days?: number, usd_per_gb?: number | null }} BoardRow

@@ -19,8 +19,8 @@ import { changeHtml, counted, escaped, figureHtml, foreign } from "./text.js";
 /**
  * The bodies of `/index` and of `/indices/{id}`.
  *
- * @typedef {Decimals<import("zod").infer<typeof import("../render/payload-schemas.ts").index>>} Priced
- * @typedef {Decimals<import("zod").infer<typeof import("../render/payload-schemas.ts").indexWithSeries>>} Declared
+ * @typedef {Decimals<import("zod").infer<typeof import("../public/payload-schemas.ts").index>>} Priced
+ * @typedef {Decimals<import("zod").infer<typeof import("../public/payload-schemas.ts").indexWithSeries>>} Declared
  *
  * An index; publications of older versions have no changes.
  *

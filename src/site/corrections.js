@@ -7,7 +7,7 @@ import { withKey } from "./key.js";
 import { changeHtml, counted, escaped, figureHtml, foreign, instantHtml } from "./text.js";
 
 /**
- * @typedef {import("./contributions.js").Decimals<import("zod").infer<typeof import("../render/payload-schemas.ts").corrections>>["corrections"][number]} Correction
+ * @typedef {import("./contributions.js").Decimals<import("zod").infer<typeof import("../public/payload-schemas.ts").corrections>>["corrections"][number]} Correction
  * @typedef {Correction & { name: string | undefined, at: string | undefined, isFirst: boolean }} Row
  */
 

@@ -8,7 +8,7 @@ import { changeHtml, escaped, foreign } from "./text.js";
 /**
  * An index in the body of `/indices`.
  *
- * @typedef {import("./contributions.js").Decimals<import("zod").infer<typeof import("../render/payload-schemas.ts").indices>>["indices"][number]} ListedIndex
+ * @typedef {import("./contributions.js").Decimals<import("zod").infer<typeof import("../public/payload-schemas.ts").indices>>["indices"][number]} ListedIndex
  */
 
 /**

@@ -20,7 +20,7 @@ import {
 /**
  * The body of `/prices/{id}`.
  *
- * @typedef {BoardRow & import("zod").infer<typeof import("../render/payload-schemas.ts").contract>
+ * @typedef {BoardRow & import("zod").infer<typeof import("../public/payload-schemas.ts").contract>
  *   & Record<"chg_7d_pct" | "chg_60d_pct" | "chg_180d_pct" | "low_52w_usd" | "high_52w_usd", number | null>
  *   & Record<"capacity_gb" | "usd_per_gb" | "low_usd" | "high_usd" | "inputs", number | null>
  *   & Record<"source_url", string> & Record<"prev_as_of" | "price_type", string | null>

@@ -34,7 +34,7 @@ async function load() {
 }
 
 /**
- * @typedef {Pick<import("zod").infer<typeof import("../api/answer-schemas.ts").contracts>, "contracts" | "segments">} Names
+ * @typedef {Pick<import("zod").infer<typeof import("../public/answer-schemas.ts").contracts>, "contracts" | "segments">} Names
  * @param {Names} names
  * @returns {Choice[]}
  */

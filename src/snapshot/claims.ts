@@ -13,7 +13,7 @@
 import { z } from "zod";
 import { DamageError } from "../lib/errors.ts";
 import type { Session } from "../market/session.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import type { ObjectStore } from "../ports/store.ts";
 import {
   claimKey,
   CLAIMS,

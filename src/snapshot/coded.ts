@@ -15,7 +15,7 @@ import {
 } from "node:zlib";
 import { DamageError } from "../lib/errors.ts";
 import { sha256Hex } from "./digest.ts";
-import type { ObjectPart } from "../store/object-store.ts";
+import type { ObjectPart } from "../ports/store.ts";
 
 export interface Piece {
   /** The contract whose rows these are; null: the file's header. */

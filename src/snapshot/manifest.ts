@@ -8,7 +8,7 @@ import { perTier, TIER_NAMES } from "../market/tier.ts";
 import { slicesOf, unfitSlice } from "./coded.ts";
 import { sha256Hex } from "./digest.ts";
 import { judgementSchema } from "./judgement.ts";
-import { WHOLE_BYTES_MAX } from "../store/object-store.ts";
+import { WHOLE_BYTES_MAX } from "../ports/store.ts";
 import { ledgerMonthContent, parseInputKey, parseLedgerMonthKey } from "../store/paths.ts";
 import { unreleasedFormat } from "./log/entry.ts";
 import { sha256Field } from "./stored-fields.ts";

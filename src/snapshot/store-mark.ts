@@ -10,7 +10,7 @@ import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { instantText } from "../lib/clock.ts";
 import { DamageError, UnfitError } from "../lib/errors.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import type { ObjectStore } from "../ports/store.ts";
 import { STORE_MARK } from "../store/paths.ts";
 import { listLog } from "./log/walk.ts";
 

@@ -2,7 +2,7 @@
 import { atOnce } from "../lib/at-once.ts";
 import { DamageError, orDamage } from "../lib/errors.ts";
 import { sessionUtc } from "../market/session.ts";
-import type { ObjectStore } from "../store/object-store.ts";
+import type { ObjectStore } from "../ports/store.ts";
 import {
   codedPath,
   FILES,

@@ -18,7 +18,7 @@ import { z } from "zod";
 import { DAY_MS } from "../lib/clock.ts";
 import { DamageError, InputError, UnreachableError } from "../lib/errors.ts";
 import { KEY_TIER_NAMES, type KeyTierName } from "../market/tier.ts";
-import type { Item, StateDriver } from "./driver.ts";
+import type { Item, StateDriver } from "../ports/state.ts";
 import { quoted } from "./api-keys.ts";
 
 const READ_AT_ONCE = 1_000;

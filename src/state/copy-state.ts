@@ -11,7 +11,7 @@ import { DirectorySync } from "../lib/directory-sync.ts";
 import { ConflictError, DamageError, errorCode, InputError, reasonOf } from "../lib/errors.ts";
 import { isAddress, shownLocation } from "../lib/secrets.ts";
 import { counted } from "../lib/text.ts";
-import type { CountName, Item, StateContent } from "./driver.ts";
+import type { CountName, Item, StateContent } from "../ports/state.ts";
 import { NOWHERE, remembering, seenOf, type SeenLog } from "../snapshot/log/lost.ts";
 import { isOfSeen, seenAmong, writeSeen } from "./facts.ts";
 import { forgetAtMs } from "./month.ts";

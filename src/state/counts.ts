@@ -10,7 +10,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { cacheOf } from "../lib/caches.ts";
 import { DAY_MS } from "../lib/clock.ts";
-import type { CountName, CountReply, CountRequest, StateDriver, Subject } from "./driver.ts";
+import type { CountName, CountReply, CountRequest, StateDriver, Subject } from "../ports/state.ts";
 import { dayCount, dayOf, forgetAtMs, monthOf } from "./month.ts";
 import type { Reachability } from "./verdicts.ts";
 

@@ -9,7 +9,7 @@ import { z } from "zod";
 import { remembering, seenLog, type SeenLog } from "../snapshot/log/lost.ts";
 import { seenEntry, type SeenEntry } from "../snapshot/log/seen.ts";
 import { change, find, type Write } from "./accounts.ts";
-import type { Item, StateDriver, Subject } from "./driver.ts";
+import type { Item, StateDriver, Subject } from "../ports/state.ts";
 import { monthOf } from "./month.ts";
 
 const SUBJECT_BYTES = 16;

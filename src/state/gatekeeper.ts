@@ -7,7 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Clock } from "../lib/clock.ts";
 import { reasonOf, UnreachableError } from "../lib/errors.ts";
 import { Counts } from "./counts.ts";
-import type { StateDriver, Subject } from "./driver.ts";
+import type { StateDriver, Subject } from "../ports/state.ts";
 import type { LogMemory, SeenLog } from "../snapshot/log/lost.ts";
 import { countAccounts } from "./accounts.ts";
 import { addressSecret, addressSubject, see, seenIn } from "./facts.ts";

@@ -2,7 +2,7 @@
 import type { Clock } from "../lib/clock.ts";
 import { InputError, UnreachableError } from "../lib/errors.ts";
 import { isAddress, shownLocation } from "../lib/secrets.ts";
-import type { StateDriver, StatePurpose } from "./driver.ts";
+import type { StateDriver, StatePurpose } from "../ports/state.ts";
 import { countAccounts } from "./accounts.ts";
 import type { SeenLog } from "../snapshot/log/lost.ts";
 import { addressSecret, seenIn } from "./facts.ts";

@@ -15,7 +15,7 @@ import {
   type Write,
 } from "./accounts.ts";
 import { quoted } from "./api-keys.ts";
-import type { StateDriver } from "./driver.ts";
+import type { StateDriver } from "../ports/state.ts";
 
 /** Notes a change for the log. */
 export type Note = (change: NotedChange) => void;

@@ -12,7 +12,7 @@ import { cacheOf } from "../lib/caches.ts";
 import { DamageError } from "../lib/errors.ts";
 import { TIERS, type Tier } from "../market/tier.ts";
 import { findAccount, findKey, trialLapsesAtMs, voidAtMs } from "./accounts.ts";
-import type { Subject } from "./driver.ts";
+import type { Subject } from "../ports/state.ts";
 import { KEY_PREFIX, keySha256, looksLikeKey, looksLikeLink } from "./api-keys.ts";
 
 const REMEMBERED_KEYS = 100_000;

@@ -10,7 +10,7 @@ import {
   type AccountRecord,
   type KeyRecord,
 } from "./accounts.ts";
-import type { CountName, StateDriver } from "./driver.ts";
+import type { CountName, StateDriver } from "../ports/state.ts";
 import { callsLeft, dayCount, monthEndMs, monthOf, monthsWithCounts } from "./month.ts";
 
 /** An account. From the instant `lapses_at` of its trial on, its calls are refused. */

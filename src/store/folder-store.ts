@@ -22,8 +22,8 @@ import { PRIVATE_FILE_MODE, PRIVATE_FOLDER_MODE } from "../lib/modes.ts";
 import { folderError } from "./folder-error.ts";
 import { openFile, type OpenFile } from "./folder-file.ts";
 import { isKey, isSegment, requireKey } from "./object-keys.ts";
-import { tooLarge, WHOLE_BYTES_MAX, type ObjectPart } from "./object-store.ts";
-import type { ObjectStore, OpenObject, StoredObject } from "./object-store.ts";
+import { tooLarge, WHOLE_BYTES_MAX, type ObjectPart } from "../ports/store.ts";
+import type { ObjectStore, OpenObject, StoredObject } from "../ports/store.ts";
 
 const TEMPORARY = ".tmp-";
 const STALE_MS = HOUR_MS;

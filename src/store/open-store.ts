@@ -1,7 +1,7 @@
 /** Opens the store that `--store` names. */
 import { InputError } from "../lib/errors.ts";
 import { isAddress, shownLocation } from "../lib/secrets.ts";
-import type { ObjectStore } from "./object-store.ts";
+import type { ObjectStore } from "../ports/store.ts";
 
 /** How to reach an S3 server. The AWS SDK finds missing values in the environment or in profiles. */
 export interface S3Settings {

@@ -1,7 +1,7 @@
 /** Bounds the answers of an S3 server in time and memory, also of one that sends without end. */
 import { Readable } from "node:stream";
 import { S3Client, type S3ClientConfig } from "@aws-sdk/client-s3";
-import { tooLarge } from "./object-store.ts";
+import { tooLarge } from "../ports/store.ts";
 
 /** The largest answer that is no object: a page of a listing has 1,000 keys, in about 1 MB. */
 const ANSWER_BYTES_MAX = 10_000_000;

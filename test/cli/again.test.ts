@@ -12,7 +12,7 @@ import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { readPublications } from "../store/log-entries.ts";
 import { newKeyPair, parseSigningKey } from "../../src/snapshot/signing-key.ts";
 import { MemoryStore } from "../store/memory-store.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
 import { USUAL_LIMITS } from "../../src/feed/finding.ts";
 import {

@@ -6,7 +6,7 @@ import { publicationKey, snapshotText, type SnapshotName } from "../../src/store
 import { copyOf } from "../http/fixture.ts";
 import { InterceptedStore } from "../faults/crash-store.ts";
 import { append, EMPTY_PRUNE, readHead } from "../store/log-entries.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { headJson, lines, mustPublish, quotesOf, tryPublish } from "./small-market.ts";
 import { failure, NOON, published, QUOTES } from "./two-sessions.ts";
 

@@ -6,7 +6,7 @@ import { sha256Hex } from "../../src/snapshot/digest.ts";
 import type { Manifest } from "../../src/snapshot/manifest.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { plainBytes } from "../store/stored-file.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { catalogOf, contentOf, headJson, lines, mustPublish, quotesOf } from "./small-market.ts";
 
 const COLUMNS = "contract_id,date,close_usd,low_usd,high_usd,inputs,basis,session_utc,break_reason";

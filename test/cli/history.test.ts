@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { MemoryStore } from "../store/memory-store.ts";
 import type { FileEntry } from "../../src/snapshot/manifest.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { append, readHead, readPublications } from "../store/log-entries.ts";
 import { catalogOf, contentOf, headJson, lines, mustPublish, quotesOf } from "./small-market.ts";
 import { at, tryPublish, type Ended, type Run } from "./small-market.ts";

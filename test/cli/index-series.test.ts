@@ -5,7 +5,7 @@ import { parseDate, type Day } from "../../src/market/session.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
 import { rerender, type Renewal } from "../../src/publish/rerender.ts";
 import { summaryLines } from "../../src/publish/summary.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { InterceptedStore } from "../faults/crash-store.ts";
 import type { Publication } from "../../src/snapshot/log/entry.ts";
 import { snapshotText } from "../../src/store/paths.ts";

@@ -6,7 +6,7 @@ import { acceptanceOf } from "../../src/feed/gates.ts";
 import { rerender } from "../../src/publish/rerender.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import type { InputEntry } from "../../src/snapshot/manifest.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { interceptWrites, InterceptedStore } from "../faults/crash-store.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { catalogOf, contentOf, headJson, lines, mustPublish, quotesOf } from "./small-market.ts";

@@ -1,7 +1,7 @@
 /** Low, high, inputs and rationale of a level: how they are given, kept, corrected and refused. */
 import { describe, expect, test } from "vitest";
 import { MemoryStore } from "../store/memory-store.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { complaints, SPARSE } from "./complaint-table.ts";
 import { headJson, lines, mustPublish, quotesOf, tryPublish } from "./small-market.ts";
 import { failure, NOON, published, QUOTES } from "./two-sessions.ts";

@@ -1,7 +1,7 @@
 /** Stores whose sessions are noons of November 2026, and the closes of their index series. */
 import { MemoryStore } from "../store/memory-store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { readHead } from "../store/log-entries.ts";
 import { plainBytes } from "../store/stored-file.ts";
 import {

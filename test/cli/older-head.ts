@@ -1,5 +1,5 @@
 /** A head as another version of the program would have published it: other files, tiers or format. */
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { changeHead } from "./signed.ts";
 
 /** Takes the files from the head whose paths match. */

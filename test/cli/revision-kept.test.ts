@@ -8,7 +8,7 @@ import { verifySnapshots } from "../../src/desk/verify.ts";
 import { UnreachableError } from "../../src/lib/errors.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { interceptWrites, InterceptedStore, type Operation } from "../faults/crash-store.ts";
 import { copyOf } from "../http/fixture.ts";
 import { keysOf, RUNS, temporaryFolder } from "../desk/desk.ts";

@@ -11,7 +11,7 @@ import { renderEntry, type Publication } from "../../src/snapshot/log/entry.ts";
 import { readHead } from "../store/log-entries.ts";
 import { renderSums, rootsOf } from "../../src/snapshot/sums.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { codedPath, FILES, publicationKey, snapshotFolder } from "../../src/store/paths.ts";
 import type { Ran } from "../program/program.ts";
 import { plainBytes } from "../store/stored-file.ts";

@@ -9,7 +9,7 @@ import type { PublishResult } from "../../src/publish/release.ts";
 import type { PublishRequest } from "../../src/publish/request.ts";
 import { readHead } from "../store/log-entries.ts";
 import { plainBytes } from "../store/stored-file.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { snapshotText, STORE_MARK } from "../../src/store/paths.ts";
 
 export const at = (key: string): Session => parseSession(key) as Session;

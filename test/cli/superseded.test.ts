@@ -5,7 +5,7 @@ import { rollBack } from "../../src/desk/rollback.ts";
 import { prune } from "../../src/desk/prune.ts";
 import { rerender } from "../../src/publish/rerender.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
 import { copyOf } from "../http/fixture.ts";
 import { readHead } from "../store/log-entries.ts";

@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import { begin } from "../store/begun.ts";
 import { MemoryStore } from "../store/memory-store.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import {
   catalogOf,
   contentOf,

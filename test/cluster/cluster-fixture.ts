@@ -6,7 +6,7 @@ import { readInput } from "../../src/ledger/kept-inputs.ts";
 import { identityOf, type Manifest } from "../../src/snapshot/manifest.ts";
 import { readPublications } from "../store/log-entries.ts";
 import { objectsOf, readManifest, readVerified } from "../../src/snapshot/stored-snapshot.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { SESSIONS, snapshotFolder } from "../../src/store/paths.ts";
 import { inProcess } from "../cli/run.ts";
 import {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { Subject } from "../../src/state/driver.ts";
+import type { Subject } from "../../src/ports/state.ts";
 import { createState, openGatekeeper } from "../../src/state/open.ts";
 import { createClock } from "../../src/lib/clock.ts";
 import { Forwarder } from "../contract/forwarder.ts";

@@ -16,7 +16,7 @@ import { parseSession, type Session } from "../../src/market/session.ts";
 import type { Progress } from "../../src/publish/request.ts";
 import { publish } from "../store/begun.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { testService } from "../services/services.ts";
 import {

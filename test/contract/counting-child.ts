@@ -2,7 +2,7 @@
  * A process that counts calls of a subject in the state it is given. It takes calls with so many callers
  * at once until one is refused, and prints each granted call immediately.
  */
-import type { Subject } from "../../src/state/driver.ts";
+import type { Subject } from "../../src/ports/state.ts";
 import { openGatekeeper } from "../../src/state/open.ts";
 
 const [location, subject, callers, limit] = process.argv.slice(2) as [

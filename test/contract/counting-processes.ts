@@ -2,7 +2,7 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import type { Subject } from "../../src/state/driver.ts";
+import type { Subject } from "../../src/ports/state.ts";
 
 const CHILD = join(import.meta.dirname, "counting-child.ts");
 

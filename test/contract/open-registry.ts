@@ -1,5 +1,5 @@
 import type { Clock } from "../../src/lib/clock.ts";
-import type { StatePurpose } from "../../src/state/driver.ts";
+import type { StatePurpose } from "../../src/ports/state.ts";
 import { openDriver } from "../../src/state/open.ts";
 import { Registry } from "../../src/state/registry.ts";
 

@@ -18,7 +18,7 @@ import {
 import { ConflictError, InputError, UnreachableError } from "../../src/lib/errors.ts";
 import { accountItem, keyIdItem, keyItem } from "../../src/state/accounts.ts";
 import { backUpState, copyState } from "../../src/state/copy-state.ts";
-import { NoStateError, type StateContent, type Subject } from "../../src/state/driver.ts";
+import { NoStateError, type StateContent, type Subject } from "../../src/ports/state.ts";
 import type { Gatekeeper } from "../../src/state/gatekeeper.ts";
 import { createKey, keyIdOf, keySha256 } from "../../src/state/api-keys.ts";
 import { createState, openGatekeeper, withDriver, withRegistry } from "../../src/state/open.ts";

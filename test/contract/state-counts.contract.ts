@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Counts } from "../../src/state/counts.ts";
-import type { StateDriver } from "../../src/state/driver.ts";
+import type { StateDriver } from "../../src/ports/state.ts";
 import { keyIdOf } from "../../src/state/api-keys.ts";
 import { openGatekeeper, withDriver } from "../../src/state/open.ts";
 import { openRegistry } from "./open-registry.ts";

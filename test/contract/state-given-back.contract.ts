@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { fc } from "@fast-check/vitest";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Subject } from "../../src/state/driver.ts";
+import type { Subject } from "../../src/ports/state.ts";
 import type { Gatekeeper } from "../../src/state/gatekeeper.ts";
 import { withDriver } from "../../src/state/open.ts";
 import { START, StateInUse, SOON } from "./state-under-test.ts";

@@ -12,7 +12,7 @@ import {
   test,
   vi,
 } from "vitest";
-import { NoStateError, type Subject } from "../../src/state/driver.ts";
+import { NoStateError, type Subject } from "../../src/ports/state.ts";
 import { createState, openGatekeeper, withRegistry } from "../../src/state/open.ts";
 import { openRegistry } from "./open-registry.ts";
 import type { Gatekeeper } from "../../src/state/gatekeeper.ts";

@@ -1,7 +1,7 @@
 /** A state under test: registry, gatekeepers, and a clock that only a test moves. */
 import { expect, vi } from "vitest";
 import type { KeyTierName } from "../../src/market/tier.ts";
-import type { Subject } from "../../src/state/driver.ts";
+import type { Subject } from "../../src/ports/state.ts";
 import type { KeyVerdict } from "../../src/state/verdicts.ts";
 import { openGatekeeper } from "../../src/state/open.ts";
 import { openRegistry, type OpenRegistry } from "./open-registry.ts";

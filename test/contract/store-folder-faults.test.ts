@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { DamageError, EXIT, UnreachableError } from "../../src/lib/errors.ts";
 import { folderError } from "../../src/store/folder-error.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { contentOf } from "./store-content.ts";
 import { isRoot, NOBODY, runChild } from "./store-folder-writer.ts";
 import { keysOf } from "./store.contract.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { EXIT, UnreachableError } from "../../src/lib/errors.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { contentOf } from "./store-content.ts";
 import { runChild } from "./store-folder-writer.ts";
 import { keysOf, objectsOf } from "./store.contract.ts";

@@ -1,7 +1,7 @@
 /** S3 stores that must fail, and the one-line error of each operation. */
 import { afterEach, beforeEach, expect, vi } from "vitest";
 import { EXIT, UnreachableError } from "../../src/lib/errors.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { keysOf } from "./store.contract.ts";
 

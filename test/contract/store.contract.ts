@@ -1,7 +1,7 @@
 /** The promises of every object store (src/store/object-store.ts), as tests over a factory. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { ObjectStore, StoredObject } from "../../src/store/object-store.ts";
+import type { ObjectStore, StoredObject } from "../../src/ports/store.ts";
 
 /** An empty store, the same place opened a second time (as by another process), and its removal. */
 export interface StoreUnderTest {

@@ -8,7 +8,7 @@ import { Complaints } from "../../src/feed/complaints.ts";
 import { CLOSES, QUOTES } from "../../src/feed/levels.ts";
 import { readMap } from "../../src/feed/map-file.ts";
 import { ChipboardError } from "../../src/lib/errors.ts";
-import { parsePlanTerms } from "../../src/proxy/answers/plan-terms.ts";
+import { parsePlanTerms } from "../../src/pages/plan-terms.ts";
 import { CATALOG_COLUMNS, catalogOf, lines, tryPublish, type Run } from "../cli/small-market.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 

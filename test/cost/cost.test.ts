@@ -9,8 +9,8 @@ import { once } from "node:events";
 import { Agent, request } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { API } from "../../src/api/routes.ts";
-import { tagOf } from "../../src/proxy/serve/entity.ts";
+import { API } from "../../src/public/routes.ts";
+import { tagOf } from "../../src/core/serve/entity.ts";
 import type { CostService } from "./cost-service.ts";
 
 /** Field and query together; with the other fields just below the proxy's limit of 16 kB. */

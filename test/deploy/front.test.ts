@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { connect as connectTls } from "node:tls";
 import { afterAll, beforeAll, describe, expect } from "vitest";
-import { API } from "../../src/api/routes.ts";
+import { API } from "../../src/public/routes.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { FILES } from "../../src/store/paths.ts";
 import { changeHead } from "../cli/signed.ts";

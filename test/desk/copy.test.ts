@@ -10,7 +10,7 @@ import { UnreachableError, type ChipboardError } from "../../src/lib/errors.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { MemoryStore } from "../store/memory-store.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { STORE_MARK } from "../../src/store/paths.ts";
 import { changeHead, ENTRY } from "../cli/signed.ts";
 import { contentOf, mustPublish, quotesOf } from "../cli/small-market.ts";

@@ -15,7 +15,7 @@ import { verifySnapshots } from "../../src/desk/verify.ts";
 import { identityOf, type FileEntry, type Manifest } from "../../src/snapshot/manifest.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { MemoryStore } from "../store/memory-store.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { contentOf, mustPublish, quotesOf, tryPublish } from "../cli/small-market.ts";
 import { changeHead, pointHeadTo } from "../cli/signed.ts";
 import { InterceptedStore } from "../faults/crash-store.ts";

@@ -10,7 +10,7 @@ import { rollBack } from "../../src/desk/rollback.ts";
 import { verifySnapshots } from "../../src/desk/verify.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import type { Manifest } from "../../src/snapshot/manifest.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { contentOf, headJson, mustPublish, quotesOf } from "../cli/small-market.ts";
 import { changeHead } from "../cli/signed.ts";
 import { MemoryStore } from "../store/memory-store.ts";

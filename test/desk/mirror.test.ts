@@ -5,7 +5,7 @@ import { prune } from "../../src/desk/prune.ts";
 import { verifySnapshots } from "../../src/desk/verify.ts";
 import { UnreachableError } from "../../src/lib/errors.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { contentOf, mustPublish, quotesOf } from "../cli/small-market.ts";
 import { interceptWrites, InterceptedStore } from "../faults/crash-store.ts";
 import { copyOf } from "../http/fixture.ts";

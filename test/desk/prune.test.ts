@@ -10,7 +10,7 @@ import { readLog } from "../../src/snapshot/log/walk.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { ANY_TIME } from "../store/log-entries.ts";
 import { MemoryStore } from "../store/memory-store.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { catalogOf, contentOf, mustPublish, quotesOf } from "../cli/small-market.ts";
 import { desk, deskJson, keysOf, RUNS, temporaryFolder } from "./desk.ts";
 

@@ -8,7 +8,7 @@ import { repairSnapshots } from "../../src/desk/repair.ts";
 import { verifySnapshots } from "../../src/desk/verify.ts";
 import { UnreachableError, type ChipboardError } from "../../src/lib/errors.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { contentOf, mustPublish, quotesOf } from "../cli/small-market.ts";
 import { interceptWrites, InterceptedStore } from "../faults/crash-store.ts";
 import { copyOf } from "../http/fixture.ts";

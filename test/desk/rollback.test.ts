@@ -7,7 +7,7 @@ import { verifySnapshots } from "../../src/desk/verify.ts";
 import { readHead } from "../store/log-entries.ts";
 import { NO_KEYS } from "../../src/snapshot/log/sign.ts";
 import { MemoryStore } from "../store/memory-store.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
 import {
   catalogOf,

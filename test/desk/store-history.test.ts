@@ -9,7 +9,7 @@ import { SESSION_MS, sessionAt, sessionKey } from "../../src/market/session.ts";
 import { publish } from "../store/begun.ts";
 import { readPublications } from "../store/log-entries.ts";
 import { MemoryStore } from "../store/memory-store.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
 import { catalogOf, headJson, quotesOf } from "../cli/small-market.ts";
 import { runs } from "../property/runs.ts";

@@ -9,7 +9,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { parsePlanTerms, USUAL_TERMS } from "../../src/proxy/answers/plan-terms.ts";
+import { parsePlanTerms, USUAL_TERMS } from "../../src/pages/plan-terms.ts";
 import { testWith } from "../http/needed-tools.ts";
 import { exitCodeOf, fileNameOf } from "./blocks.ts";
 import { ROOT, storyBlocks } from "./documents.ts";

@@ -1,5 +1,5 @@
 /** A store whose operations a test can intercept. Faults are injected here. */
-import type { ObjectPart, ObjectStore, StoredObject } from "../../src/store/object-store.ts";
+import type { ObjectPart, ObjectStore, StoredObject } from "../../src/ports/store.ts";
 import { PUBLICATIONS } from "../../src/store/paths.ts";
 
 export interface Operation {

@@ -5,10 +5,10 @@
  */
 import { hash, verify } from "node:crypto";
 import { DamageError } from "../../src/lib/errors.ts";
-import { LogReader } from "../../src/proxy/serve/log-reader.ts";
+import { LogReader } from "../../src/served/log-reader.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { remembering, type SeenLog } from "../../src/snapshot/log/lost.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { parsePublicationKey, publicationKey, PUBLICATIONS } from "../../src/store/paths.ts";
 import { GOLDEN_KEY } from "../golden/golden-key.ts";
 import { InterceptedStore, type Operation } from "./crash-store.ts";

@@ -7,7 +7,7 @@ import { RaceModel } from "../../tools/faults/race-model.ts";
 import { localRaces } from "../../tools/faults/races.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { seedOf } from "../../src/demo/random.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { parsePublicationKey } from "../../src/store/paths.ts";
 import { Tally } from "../../tools/faults/fault.ts";
 import { RaceOrders } from "../../tools/faults/race-orders.ts";

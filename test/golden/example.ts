@@ -1,6 +1,6 @@
 /** The store in snapshots/example: three contracts over two sessions, of which the second carries a level. */
 import { join } from "node:path";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { publishStep } from "./golden-market.ts";
 
 export const EXAMPLE = join(import.meta.dirname, "../../snapshots/example");

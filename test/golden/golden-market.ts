@@ -12,7 +12,7 @@ import { rollBack } from "../../src/desk/rollback.ts";
 import { parseSession, sessionStartMs, type Session } from "../../src/market/session.ts";
 import { publishMoves } from "../store/publish-moves.ts";
 import type { LogKeys } from "../../src/snapshot/log/sign.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { SIGNED } from "./golden-key.ts";
 
 export const EXPECTED = join(import.meta.dirname, "expected");

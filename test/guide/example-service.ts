@@ -6,15 +6,15 @@ import { createClock, type Clock } from "../../src/lib/clock.ts";
 import { parseMicros } from "../../src/market/decimal.ts";
 import { parseSession, type Session } from "../../src/market/session.ts";
 import { KEY_TIER_NAMES, type KeyTierName } from "../../src/market/tier.ts";
-import { createLogger } from "../../src/proxy/ops/request-log.ts";
-import { startProxy, type ProxyOptions, type RunningProxy } from "../../src/proxy/listen.ts";
+import { createLogger } from "../../src/hosts/node/request-log.ts";
+import { startProxy, type ProxyOptions, type RunningProxy } from "../../src/hosts/node/listen.ts";
 import { publishMoves } from "../store/publish-moves.ts";
 import type { PublishRequest } from "../../src/publish/request.ts";
 import type { Gatekeeper } from "../../src/state/gatekeeper.ts";
 import { openGatekeeper } from "../../src/state/open.ts";
 import { openRegistry } from "../contract/open-registry.ts";
 import { MemoryStore } from "../store/memory-store.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 
 export const API = "/api/public/v1";
 export const SESSION = parseSession("2026-11-21T00Z") as Session;

@@ -1,6 +1,6 @@
 /** The documents of src/site as a proxy sends them that serves the recorded market, and their blocks of code. */
-import { slotValues } from "../../src/proxy/answers/pages/document-pages.ts";
-import { fillSlots } from "../../src/proxy/document-slots.ts";
+import { slotValues } from "../../src/pages/document-pages.ts";
+import { fillSlots } from "../../src/pages/document-slots.ts";
 import { pythonClient, siteFile } from "../../src/site/site-files.ts";
 import { blocksOf, type Block } from "../docs/blocks.ts";
 

@@ -6,7 +6,7 @@ import { parse } from "csv-parse/sync";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import examples from "../../src/docs/examples.json" with { type: "json" };
-import { PROBLEMS } from "../../src/api/problems.ts";
+import { PROBLEMS } from "../../src/public/problems.ts";
 import { withDuckDb } from "../../tools/client/sql.ts";
 import { dateText, dayOf, sessionStartMs, sessionUtc } from "../../src/market/session.ts";
 import { lines, quotesOf } from "../cli/small-market.ts";

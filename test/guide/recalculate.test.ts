@@ -3,7 +3,7 @@ import { test as property } from "@fast-check/vitest";
 import { tmpdir } from "node:os";
 import { expect } from "vitest";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { EXPECTED } from "../golden/golden-market.ts";
 import { copyOf, publishedStore, startTestProxy, TestClock } from "../http/fixture.ts";
 import { isInstalled, testWith } from "../http/needed-tools.ts";

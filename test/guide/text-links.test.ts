@@ -3,8 +3,8 @@
  * Markdown say the same, and commands name the address of the service.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { DATA_ROUTES } from "../../src/api/routes.ts";
-import { UNCOUNTED_ROUTES } from "../../src/api/uncounted-routes.ts";
+import { DATA_ROUTES } from "../../src/public/routes.ts";
+import { UNCOUNTED_ROUTES } from "../../src/public/uncounted-routes.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
 import { blocksOf } from "../docs/blocks.ts";
 

@@ -1,7 +1,7 @@
 /** The addresses of the service, from its tables of routes, with ids in place of `{id}`. */
 import { TIERS, type TierName } from "../../src/market/tier.ts";
-import { DATA_ROUTES } from "../../src/api/routes.ts";
-import { PAGES, UNCOUNTED_ROUTES } from "../../src/api/uncounted-routes.ts";
+import { DATA_ROUTES } from "../../src/public/routes.ts";
+import { PAGES, UNCOUNTED_ROUTES } from "../../src/public/uncounted-routes.ts";
 
 /** Those with stored data that the tier has. */
 export const dataPaths = (

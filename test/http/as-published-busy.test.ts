@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from "vitest";
 import { prune } from "../../src/desk/prune.ts";
 import { UnreachableError } from "../../src/lib/errors.ts";
-import { API } from "../../src/api/routes.ts";
+import { API } from "../../src/public/routes.ts";
 import { InterceptedStore } from "../faults/crash-store.ts";
 import {
   eventually,

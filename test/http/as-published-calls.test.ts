@@ -1,6 +1,6 @@
 /** Requests for old files: their cost, conditions, parts, ids, and callers without a key. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { API, DATA_ROUTES } from "../../src/api/routes.ts";
+import { API, DATA_ROUTES } from "../../src/public/routes.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import type { Received } from "./client.ts";
 import { startTestProxy, TestClock, type TestProxy } from "./fixture.ts";

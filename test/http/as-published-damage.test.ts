@@ -1,7 +1,7 @@
 /** Old snapshots that are damaged, lost or pruned: none of their bytes are sent, and live answers go on. */
 import { afterEach, describe, expect, test } from "vitest";
 import { prune } from "../../src/desk/prune.ts";
-import { API } from "../../src/api/routes.ts";
+import { API } from "../../src/public/routes.ts";
 import type { MemoryStore } from "../store/memory-store.ts";
 import { storedKey } from "../store/stored-file.ts";
 import {

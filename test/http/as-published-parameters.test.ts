@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { prune } from "../../src/desk/prune.ts";
 import { instantText } from "../../src/lib/clock.ts";
-import type { ProblemCode } from "../../src/api/problems.ts";
-import { API } from "../../src/api/routes.ts";
+import type { ProblemCode } from "../../src/public/problems.ts";
+import { API } from "../../src/public/routes.ts";
 import { openGatekeeper } from "../../src/state/open.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import {

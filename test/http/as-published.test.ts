@@ -8,8 +8,8 @@ import {
   type Session,
 } from "../../src/market/session.ts";
 import { KEY_TIER_NAMES, TIERS, tierSession, type KeyTierName } from "../../src/market/tier.ts";
-import type { ProblemCode } from "../../src/api/problems.ts";
-import { API, DATA_ROUTES } from "../../src/api/routes.ts";
+import type { ProblemCode } from "../../src/public/problems.ts";
+import { API, DATA_ROUTES } from "../../src/public/routes.ts";
 import type { Received } from "./client.ts";
 import { copyOf, eventually, sessionsMs, startTestProxy, TestClock } from "./fixture.ts";
 import type { TestProxy, TestProxyOptions } from "./fixture.ts";

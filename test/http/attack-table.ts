@@ -7,7 +7,7 @@ import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { identityOf, type Manifest } from "../../src/snapshot/manifest.ts";
 import { mustRead } from "../../src/snapshot/log/walk.ts";
 import { renderSums, rootsOf } from "../../src/snapshot/sums.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { FILES, publicationKey } from "../../src/store/paths.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { plainBytes } from "../store/stored-file.ts";

@@ -1,6 +1,6 @@
 /** Which address is counted, and which addresses are counted together. */
 import { describe, expect, test } from "vitest";
-import { addressGroup, clientAddress, shortened } from "../../src/proxy/http/client-address.ts";
+import { addressGroup, clientAddress, shortened } from "../../src/core/client-address.ts";
 
 describe("the group of an address", () => {
   const GROUPS = [

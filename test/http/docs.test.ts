@@ -2,9 +2,9 @@
 import { buffer } from "node:stream/consumers";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { assetPath } from "../../src/proxy/answers/pages/assets.ts";
+import { assetPath } from "../../src/pages/assets.ts";
 import { openApiDocument } from "../../src/docs/openapi.ts";
-import { PROBLEMS } from "../../src/api/problems.ts";
+import { PROBLEMS } from "../../src/public/problems.ts";
 import { escaped } from "../../src/site/text.js";
 import { giveKey, open } from "../pages/visit.ts";
 import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";

@@ -17,14 +17,14 @@ import {
   type Session,
 } from "../../src/market/session.ts";
 import { KEY_TIER_NAMES, type KeyTierName } from "../../src/market/tier.ts";
-import type { ProxyOptions, RunningProxy } from "../../src/proxy/listen.ts";
-import { createLogger } from "../../src/proxy/ops/request-log.ts";
-import { startProxy } from "../../src/proxy/listen.ts";
+import type { ProxyOptions, RunningProxy } from "../../src/hosts/node/listen.ts";
+import { createLogger } from "../../src/hosts/node/request-log.ts";
+import { startProxy } from "../../src/hosts/node/listen.ts";
 import { publishMoves } from "../store/publish-moves.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
 import { NO_KEYS } from "../../src/snapshot/log/sign.ts";
 import { MemoryStore } from "../store/memory-store.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { call, type CallOptions, type Received } from "./client.ts";
 
 export const SESSION = parseSession("2026-11-21T00Z") as Session;

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { assetPath } from "../../src/proxy/answers/pages/assets.ts";
+import { assetPath } from "../../src/pages/assets.ts";
 import { certificate } from "./certificate.ts";
 import { eventually, startTestProxy, type TestProxy } from "./fixture.ts";
 import { expectUnharmed, getFrom, sendTo, type Raw } from "./raw-client.ts";

@@ -5,9 +5,9 @@
 import { test as property } from "@fast-check/vitest";
 import { expect, test } from "vitest";
 import { KEY_TIER_NAMES, type KeyTierName } from "../../src/market/tier.ts";
-import { takenBy, DATA_ROUTES, SUMS_ROUTE, type DataRoute } from "../../src/api/routes.ts";
+import { takenBy, DATA_ROUTES, SUMS_ROUTE, type DataRoute } from "../../src/public/routes.ts";
 import { mcpHttpServer } from "../../src/mcp/http.ts";
-import { listen } from "../../src/proxy/http/server.ts";
+import { listen } from "../../src/hosts/node/server.ts";
 import { agentOfToday } from "../../tools/client/agents.ts";
 import { PythonClient } from "../guide/python-client.ts";
 import { publishRaw } from "../property/published.ts";

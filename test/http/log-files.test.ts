@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { ENTRY_BYTES_MAX } from "../../src/snapshot/log/entry.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { publicationKey } from "../../src/store/paths.ts";

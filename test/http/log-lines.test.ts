@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { API, chipboard, NOW, SESSION, until, writeMarket } from "../cluster/cluster-fixture.ts";
-import { jsonLine, textLine } from "../../src/proxy/ops/request-log.ts";
+import { jsonLine, textLine } from "../../src/hosts/node/request-log.ts";
 import { BIN, endWithUs } from "../program/program.ts";
 import { testWith } from "./needed-tools.ts";
 

@@ -12,7 +12,7 @@ import {
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { mcpHttpServer } from "../../src/mcp/http.ts";
-import { listen } from "../../src/proxy/http/server.ts";
+import { listen } from "../../src/hosts/node/server.ts";
 import { eventually } from "./fixture.ts";
 
 /** A request that the service has not answered. */

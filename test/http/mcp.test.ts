@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import { mcpHttpServer } from "../../src/mcp/http.ts";
-import { listen } from "../../src/proxy/http/server.ts";
+import { listen } from "../../src/hosts/node/server.ts";
 import { chipboard, Serving } from "../program/program.ts";
 import { agentOf1x, agentOfToday, agentOver, type Agent } from "../../tools/client/agents.ts";
 import { SAME_ID } from "./client.ts";

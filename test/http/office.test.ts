@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect } from "vitest";
-import { linkAddress } from "../../src/proxy/answers/link-target.ts";
+import { linkAddress } from "../../src/core/find/link-target.ts";
 import { testWithService } from "../services/service-programs.ts";
 import { startTestProxy, type TestProxy } from "./fixture.ts";
 

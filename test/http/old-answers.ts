@@ -1,7 +1,7 @@
 /** Asks a proxy for old files, and compares the answers with the answers of that time. */
 import { expect } from "vitest";
 import type { KeyTierName } from "../../src/market/tier.ts";
-import type { ProblemCode } from "../../src/api/problems.ts";
+import type { ProblemCode } from "../../src/public/problems.ts";
 import type { CallOptions, Received } from "./client.ts";
 import type { TestProxy } from "./fixture.ts";
 import { expectCode } from "./refusal.ts";

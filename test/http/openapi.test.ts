@@ -10,9 +10,9 @@ import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { openApiDocument } from "../../src/docs/openapi.ts";
 import { MAY_GROW, opened, type JsonSchema } from "../../src/docs/open-schemas.ts";
-import { API, API_VERSION } from "../../src/api/routes.ts";
-import { PROBLEMS } from "../../src/api/problems.ts";
-import type { PlanTerms } from "../../src/proxy/answers/plan-terms.ts";
+import { API, API_VERSION } from "../../src/public/routes.ts";
+import { PROBLEMS } from "../../src/public/problems.ts";
+import type { PlanTerms } from "../../src/pages/plan-terms.ts";
 import { startTestProxy } from "./fixture.ts";
 import { CLIENTS, testWithClients } from "./needed-tools.ts";
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
-import { parsePlanTerms, type PlanTerms } from "../../src/proxy/answers/plan-terms.ts";
+import { parsePlanTerms, type PlanTerms } from "../../src/pages/plan-terms.ts";
 import { createState } from "../../src/state/open.ts";
 import { inProcess } from "../cli/run.ts";
 import { serve } from "../program/program.ts";

@@ -1,6 +1,6 @@
 /** Problems as pages for browsers; problem-forms.http says who gets one. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { assetPath } from "../../src/proxy/answers/pages/assets.ts";
+import { assetPath } from "../../src/pages/assets.ts";
 import { inChromium, openBrowser } from "../services/browser.ts";
 import { startTestProxy, type TestProxy } from "./fixture.ts";
 import { startPrefixFront } from "./prefix-front.ts";

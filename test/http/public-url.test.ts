@@ -4,7 +4,7 @@ import { startTestProxy, TestClock, type TestProxy } from "./fixture.ts";
 import { publishGolden } from "../golden/golden-market.ts";
 import { PythonClient } from "../guide/python-client.ts";
 import { MemoryStore } from "../store/memory-store.ts";
-import { PAGES } from "../../src/api/uncounted-routes.ts";
+import { PAGES } from "../../src/public/uncounted-routes.ts";
 import { startPrefixFront, type PrefixFront } from "./prefix-front.ts";
 import { sendTo } from "./raw-client.ts";
 import { testWith } from "./needed-tools.ts";

@@ -1,6 +1,6 @@
 /** Baskets of quantities over a real socket: their costs, now and before, and refusals. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { ProblemCode } from "../../src/api/problems.ts";
+import type { ProblemCode } from "../../src/public/problems.ts";
 import {
   eventually,
   publishedStore,

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { openGatekeeper } from "../../src/state/open.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { FILES, snapshotFileKey } from "../../src/store/paths.ts";
 import { changeHead } from "../cli/signed.ts";

@@ -8,8 +8,8 @@ import formats from "ajv-formats";
 import { expect } from "vitest";
 import { MAY_GROW, type JsonSchema } from "../../src/docs/open-schemas.ts";
 import { openApiDocument } from "../../src/docs/openapi.ts";
-import { isExact, LINK_PATH } from "../../src/api/routes.ts";
-import { ASSETS_PATH, PAGES } from "../../src/api/uncounted-routes.ts";
+import { isExact, LINK_PATH } from "../../src/public/routes.ts";
+import { ASSETS_PATH, PAGES } from "../../src/public/uncounted-routes.ts";
 import type { Received } from "./client.ts";
 
 const document = JSON.parse(JSON.stringify(openApiDocument()));

@@ -1,6 +1,6 @@
 /** A refusal: its status, and a problem document that says the same. */
 import { expect } from "vitest";
-import { PROBLEMS, type ProblemCode } from "../../src/api/problems.ts";
+import { PROBLEMS, type ProblemCode } from "../../src/public/problems.ts";
 import type { Received } from "./client.ts";
 import type { TestProxy } from "./fixture.ts";
 

@@ -1,8 +1,8 @@
 /** The id of each request: another one in each answer, and the same in its problem, its page and its line of the log. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { assetPath } from "../../src/proxy/answers/pages/assets.ts";
-import { newRequestId } from "../../src/proxy/http/request-id.ts";
+import { assetPath } from "../../src/pages/assets.ts";
+import { newRequestId } from "../../src/core/request-id.ts";
 import { replace } from "../cli/signed.ts";
 import { storedKey } from "../store/stored-file.ts";
 import type { CallOptions, Received } from "./client.ts";

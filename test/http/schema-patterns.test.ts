@@ -13,7 +13,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { mcpHttpServer } from "../../src/mcp/http.ts";
-import { listen } from "../../src/proxy/http/server.ts";
+import { listen } from "../../src/hosts/node/server.ts";
 import { startTestProxy, type TestProxy } from "./fixture.ts";
 
 const SIGN = /^[-A-Za-z0-9 _,:;/@#%&=!~'"<>]/;

@@ -1,9 +1,9 @@
 /** What every address must do with tags, HEAD and codings; beside conditional.http and codings.http. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { assetPath } from "../../src/proxy/answers/pages/assets.ts";
-import { SUMS_ROUTE } from "../../src/api/routes.ts";
-import { slotValues } from "../../src/proxy/answers/pages/document-pages.ts";
-import { fillSlots } from "../../src/proxy/document-slots.ts";
+import { assetPath } from "../../src/pages/assets.ts";
+import { SUMS_ROUTE } from "../../src/public/routes.ts";
+import { slotValues } from "../../src/pages/document-pages.ts";
+import { fillSlots } from "../../src/pages/document-slots.ts";
 import { storedKey } from "../store/stored-file.ts";
 import { dataPaths, pagePaths, uncountedPaths } from "./addresses.ts";
 import { SESSION, startTestProxy, type TestProxy } from "./fixture.ts";

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { afterEach, describe, expect, test } from "vitest";
 import { UnreachableError } from "../../src/lib/errors.ts";
 import { createState } from "../../src/state/open.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { publicationKey } from "../../src/store/paths.ts";
 import { begin } from "../store/begun.ts";
 import { FIRST, replace, SECOND, unsigned, workshop } from "../cli/signed.ts";

@@ -3,7 +3,7 @@ import { rollBack } from "../../src/desk/rollback.ts";
 import { newKeyPair, parseSigningKey, type SigningKey } from "../../src/snapshot/signing-key.ts";
 import type { LogKeys } from "../../src/snapshot/log/sign.ts";
 import { MemoryStore } from "../store/memory-store.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { copyOf, publishSession, SESSION, sessionsMs, TestClock } from "./fixture.ts";
 
 export const newKey = (): SigningKey => parseSigningKey(newKeyPair().privatePem, "a new key");

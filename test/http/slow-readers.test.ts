@@ -7,7 +7,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { API } from "../../src/api/routes.ts";
+import { API } from "../../src/public/routes.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { FILES } from "../../src/store/paths.ts";
 import { changeHead } from "../cli/signed.ts";

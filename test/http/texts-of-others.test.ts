@@ -3,8 +3,8 @@
  * look like slots, replacement patterns and marks send the same pages, each with its own texts.
  */
 import { expect, test } from "vitest";
-import { PAGES } from "../../src/api/uncounted-routes.ts";
-import { parsePlanTerms } from "../../src/proxy/answers/plan-terms.ts";
+import { PAGES } from "../../src/public/uncounted-routes.ts";
+import { parsePlanTerms } from "../../src/pages/plan-terms.ts";
 import { escaped } from "../../src/site/text.js";
 import { lines, mustPublish } from "../cli/small-market.ts";
 import { MemoryStore } from "../store/memory-store.ts";

@@ -1,8 +1,8 @@
 /** How much of the market each tier gets; tiers.http has the table of addresses and tiers. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { API, DATA_ROUTES } from "../../src/api/routes.ts";
+import { API, DATA_ROUTES } from "../../src/public/routes.ts";
 import { TIERS } from "../../src/market/tier.ts";
-import { historyText, TIER_ROWS } from "../../src/api/tier-words.ts";
+import { historyText, TIER_ROWS } from "../../src/public/tier-words.ts";
 import { FREE_IDS, startTestProxy, type TestProxy } from "./fixture.ts";
 
 let proxy: TestProxy;

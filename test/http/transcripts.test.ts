@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { PROBLEMS, type ProblemCode } from "../../src/api/problems.ts";
-import { API, DATA_ROUTES } from "../../src/api/routes.ts";
+import { PROBLEMS, type ProblemCode } from "../../src/public/problems.ts";
+import { API, DATA_ROUTES } from "../../src/public/routes.ts";
 import type { CallOptions, Received } from "./client.ts";
 import type { TestProxy } from "./fixture.ts";
 import { filled, parseTranscript, type Step } from "./transcript.ts";

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { seedOf, uniformAt } from "../../src/demo/random.ts";
 import { sessionUtc } from "../../src/market/session.ts";
-import { API } from "../../src/api/routes.ts";
+import { API } from "../../src/public/routes.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { type Publication } from "../../src/snapshot/log/entry.ts";
 import { readPublications } from "../store/log-entries.ts";

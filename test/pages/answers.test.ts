@@ -1,7 +1,7 @@
 /** How pages and the files that they load are answered: guarded, coded, and not sent twice. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { assetPath } from "../../src/proxy/answers/pages/assets.ts";
-import * as routes from "../../src/api/uncounted-routes.ts";
+import { assetPath } from "../../src/pages/assets.ts";
+import * as routes from "../../src/public/uncounted-routes.ts";
 import { siteAssets } from "../../src/site/site-files.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
 import { FIXED_PAGES } from "./visit.ts";

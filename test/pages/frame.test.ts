@@ -11,12 +11,12 @@ import {
   TestClock,
   type TestProxy,
 } from "../http/fixture.ts";
-import { assetPath } from "../../src/proxy/answers/pages/assets.ts";
+import { assetPath } from "../../src/pages/assets.ts";
 import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
 import { startPrefixFront, type PrefixFront } from "../http/prefix-front.ts";
 import { MemoryStore } from "../store/memory-store.ts";
-import { API_VERSION } from "../../src/api/routes.ts";
-import * as routes from "../../src/api/uncounted-routes.ts";
+import { API_VERSION } from "../../src/public/routes.ts";
+import * as routes from "../../src/public/uncounted-routes.ts";
 import { marketClock, publishMarket } from "./page-market.ts";
 import { contractPage, keepKey, open, PAGES } from "./visit.ts";
 

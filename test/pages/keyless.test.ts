@@ -1,7 +1,7 @@
 /** What everybody gets: no counted call, and nothing that only a tier with keys has. */
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { assetPath } from "../../src/proxy/answers/pages/assets.ts";
+import { assetPath } from "../../src/pages/assets.ts";
 import { slugOf } from "../../src/market/indices.ts";
 import { KEY_TIER_NAMES } from "../../src/market/tier.ts";
 import { siteAssets } from "../../src/site/site-files.ts";

@@ -1,7 +1,7 @@
 /** Every page in a browser, with or without a key: opened, settled, and watched for complaints. */
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { expect } from "vitest";
-import * as routes from "../../src/api/uncounted-routes.ts";
+import * as routes from "../../src/public/uncounted-routes.ts";
 import { idsOf } from "./page-market.ts";
 
 /** The pages that every other page names. */

@@ -1,7 +1,7 @@
 /** Compares every file of a snapshot that has numbers with the naive calculation. */
 import { expect } from "vitest";
 import type { PublishResult } from "../../src/publish/release.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import {
   naiveCarried,
   naiveOff,

@@ -4,7 +4,7 @@
  */
 import { parse } from "csv-parse/sync";
 import { expect } from "vitest";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
 import type { CatalogRow } from "../cli/small-market.ts";
 import { startTestProxy, type TestClock } from "../http/fixture.ts";

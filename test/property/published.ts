@@ -7,7 +7,7 @@ import type { InputSource } from "../../src/feed/source.ts";
 import { parseSession, type Session } from "../../src/market/session.ts";
 import { publishMoves } from "../store/publish-moves.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { snapshotFileKey } from "../../src/store/paths.ts";
 import { plainBytes } from "../store/stored-file.ts";
 import type { RawContract, RawLevel, RawMarket } from "./naive-levels.ts";

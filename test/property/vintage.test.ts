@@ -7,14 +7,14 @@ import { expect } from "vitest";
 import { instantText } from "../../src/lib/clock.ts";
 import { parseSession, sessionStartMs, type Session } from "../../src/market/session.ts";
 import { KEY_TIER_NAMES, TIERS, tierSession, type KeyTierName } from "../../src/market/tier.ts";
-import type { Fault } from "../../src/api/query.ts";
-import { LogReader } from "../../src/proxy/serve/log-reader.ts";
+import type { Fault } from "../../src/public/query.ts";
+import { LogReader } from "../../src/served/log-reader.ts";
 import {
   depthDenial,
   findVintage,
   historyDenial,
   readVintage,
-} from "../../src/proxy/answers/vintage.ts";
+} from "../../src/core/find/vintage.ts";
 import {
   isPublication,
   renderEntry,

@@ -8,7 +8,7 @@ import { createHash } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { TIER_NAMES, type TierName } from "../../src/market/tier.ts";
-import { DATA_ROUTES } from "../../src/api/routes.ts";
+import { DATA_ROUTES } from "../../src/public/routes.ts";
 import { dataPaths } from "../http/addresses.ts";
 import { outputOf, serve } from "../program/program.ts";
 

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PROGRAM } from "../../src/lib/version.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { parseVerifyKeys } from "../../src/snapshot/signing-key.ts";
-import type { Subject } from "../../src/state/driver.ts";
+import type { Subject } from "../../src/ports/state.ts";
 import { openGatekeeper, withRegistry } from "../../src/state/open.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { inProcess } from "../cli/run.ts";

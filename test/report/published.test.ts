@@ -1,7 +1,7 @@
 /** The report as a file of the snapshot: it has the numbers of the other files, and a replay gives the same bytes. */
 import { describe, expect, test } from "vitest";
 import { readHead } from "../store/log-entries.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
 import { catalogOf, headJson, mustPublish, tryPublish } from "../cli/small-market.ts";

@@ -5,7 +5,7 @@ import { resolve } from "node:path";
 import { publish as publishInto } from "../../src/publish/publish.ts";
 import { markStore } from "../../src/snapshot/store-mark.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { STORE_MARK } from "../../src/store/paths.ts";
 
 /** The same for all stores, so that tests can compare two of them byte for byte. */

@@ -9,7 +9,7 @@ import {
 import { NO_KEYS } from "../../src/snapshot/log/sign.ts";
 import type { TimeGates } from "../../src/snapshot/log/time-gates.ts";
 import { mustRead, readLog, readLogEnd } from "../../src/snapshot/log/walk.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 
 /** The newest publish or rollback; null: the store is empty. */
 export const readHead = async (store: ObjectStore): Promise<Publication | null> =>

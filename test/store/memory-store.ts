@@ -6,7 +6,7 @@ import {
   type ObjectStore,
   type OpenObject,
   type StoredObject,
-} from "../../src/store/object-store.ts";
+} from "../../src/ports/store.ts";
 
 /**
  * A store in the memory of this process, for tests. It keeps every promise of ObjectStore, but its

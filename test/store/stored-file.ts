@@ -1,7 +1,7 @@
 /** Files of snapshots in the form in which they are stored. */
 import { existsSync, readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { codedPath, snapshotFileKey, storedAs, type SnapshotName } from "../../src/store/paths.ts";
 
 /** The key of the plain bytes or, where there are none, of their gzip-coded form. */

@@ -1,7 +1,7 @@
 /** The text of the Atom feed. */
 import { fc, test as property } from "@fast-check/vitest";
 import { expect, test } from "vitest";
-import { feedBody, xmlText } from "../../src/proxy/answers/publications/atom-feed.ts";
+import { feedBody, xmlText } from "../../src/core/publications/atom-feed.ts";
 import type { Publication } from "../../src/snapshot/log/entry.ts";
 import { publishOf, rollbackTo } from "./publications.ts";
 

@@ -1,7 +1,7 @@
 /** What the proxy keeps of the log: made once for each entry, not for each request. */
 import { expect, test } from "vitest";
-import { findVintage } from "../../src/proxy/answers/vintage.ts";
-import { LogReader } from "../../src/proxy/serve/log-reader.ts";
+import { findVintage } from "../../src/core/find/vintage.ts";
+import { LogReader } from "../../src/served/log-reader.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { FULLEST } from "../../src/market/tier.ts";
 import { renderEntry, type Entry, type Publication } from "../../src/snapshot/log/entry.ts";

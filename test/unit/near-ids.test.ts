@@ -6,8 +6,8 @@ import {
   nearIndices,
   unknownContracts,
   unknownIndices,
-} from "../../src/proxy/answers/near-ids.ts";
-import type { Fault } from "../../src/api/query.ts";
+} from "../../src/core/find/near-ids.ts";
+import type { Fault } from "../../src/public/query.ts";
 import { listing, marketOf } from "./market-fixture.ts";
 
 const catalogOf = (contracts: readonly Partial<Contract>[]): readonly Contract[] =>

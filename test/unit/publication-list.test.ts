@@ -7,8 +7,8 @@ import {
   rowsOf,
   type ListPage,
   type ListRows,
-} from "../../src/proxy/answers/publications/publication-list.ts";
-import { parseQuery } from "../../src/api/query.ts";
+} from "../../src/core/publications/publication-list.ts";
+import { parseQuery } from "../../src/public/query.ts";
 import { publishOf } from "./publications.ts";
 
 test.each([

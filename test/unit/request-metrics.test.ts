@@ -1,6 +1,6 @@
 import { Registry } from "@prometheus-io/client";
 import { expect, test } from "vitest";
-import { RequestMetrics } from "../../src/proxy/ops/metrics.ts";
+import { RequestMetrics } from "../../src/hosts/node/metrics.ts";
 
 /** The numbers of the text's samples by metric and labels. */
 const samplesOf = (text: string): Map<string, number> =>

@@ -1,7 +1,7 @@
 /** The status of sessions: published, late, missed, revised, rolled back. */
 import { describe, expect, test } from "vitest";
 import type { Publication } from "../../src/snapshot/log/entry.ts";
-import { makeStatus, statusTickMs } from "../../src/proxy/answers/publications/session-status.ts";
+import { makeStatus, statusTickMs } from "../../src/core/publications/session-status.ts";
 import { publishOf, rollbackTo } from "./publications.ts";
 
 const GRACE_MS = 3_600_000;

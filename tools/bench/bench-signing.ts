@@ -10,7 +10,7 @@ import { rollBack } from "../../src/desk/rollback.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import { sessionKey } from "../../src/market/session.ts";
 import { NO_KEYS, type LogKeys } from "../../src/snapshot/log/sign.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { FILES } from "../../src/store/paths.ts";
 import { TIER_NAMES } from "../../src/market/tier.ts";
 import { InterceptedStore, type Operation } from "../../test/faults/crash-store.ts";

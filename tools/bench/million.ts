@@ -9,7 +9,7 @@ import {
   type AccountRecord,
   type KeyRecord,
 } from "../../src/state/accounts.ts";
-import type { Item } from "../../src/state/driver.ts";
+import type { Item } from "../../src/ports/state.ts";
 import { withDriver } from "../../src/state/open.ts";
 import { NOW } from "./bench-service.ts";
 

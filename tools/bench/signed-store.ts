@@ -10,7 +10,7 @@ import { logLength } from "../../src/snapshot/log/walk.ts";
 import type { LogKeys } from "../../src/snapshot/log/sign.ts";
 import { newKeyPair, parseSigningKey } from "../../src/snapshot/signing-key.ts";
 import { MemoryStore } from "../../test/store/memory-store.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { FIRST_SESSION, writeMarket, type MarketFiles } from "./bench-market.ts";
 import { CONTRACTS } from "./bench-service.ts";

@@ -14,7 +14,7 @@ import { appendRollback } from "../../src/snapshot/log/append.ts";
 import { mustRead, readLogEnd } from "../../src/snapshot/log/walk.ts";
 import { ANY_TIME, readPublications } from "../../test/store/log-entries.ts";
 import { NO_KEYS, type LogKeys } from "../../src/snapshot/log/sign.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import type { Session } from "../../src/market/session.ts";
 import { FIRST_SESSION, instantIn, writeMarket, type MarketFiles } from "./bench-market.ts";

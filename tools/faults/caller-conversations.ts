@@ -1,8 +1,8 @@
 /** What a caller sends on one connection: requests, sometimes with malformed bytes among them. */
 import fc from "fast-check";
 import type { TierName } from "../../src/market/tier.ts";
-import { API } from "../../src/api/routes.ts";
-import { CONNECTION_LIMITS } from "../../src/proxy/http/server.ts";
+import { API } from "../../src/public/routes.ts";
+import { CONNECTION_LIMITS } from "../../src/hosts/node/server.ts";
 import { credentials, type Credential } from "./caller-keys.ts";
 import {
   drafts,

@@ -1,7 +1,7 @@
 /** Hostile requests that are well-formed HTTP: every reader takes each for exactly one request. */
 import fc from "fast-check";
 import type { TierName } from "../../src/market/tier.ts";
-import { API } from "../../src/api/routes.ts";
+import { API } from "../../src/public/routes.ts";
 import { credentials, wrongKeys, type Credential } from "./caller-keys.ts";
 import { contractId, type Account } from "./caller-service.ts";
 import {

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { linkAddress } from "../../src/proxy/answers/link-target.ts";
+import { linkAddress } from "../../src/core/find/link-target.ts";
 import { withRegistry } from "../../src/state/open.ts";
 import { createClock } from "../../src/lib/clock.ts";
 import { dateText, dayOf, parseSession, type Session } from "../../src/market/session.ts";

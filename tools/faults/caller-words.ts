@@ -1,5 +1,5 @@
 /** The words that hostile requests are made of: usual ones, and ones close to them. */
-import { assetPath } from "../../src/proxy/answers/pages/assets.ts";
+import { assetPath } from "../../src/pages/assets.ts";
 import { dataPaths, pagePaths, uncountedPaths } from "../../test/http/addresses.ts";
 
 export const USUAL_PATHS = [

@@ -10,7 +10,7 @@ import { uniformAt } from "../../src/demo/random.ts";
 import { sessionKey } from "../../src/market/session.ts";
 import { logLength } from "../../src/snapshot/log/walk.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { at, catalogOf, mustPublish, quotesOf } from "../../test/cli/small-market.ts";
 import { start } from "../../test/program/program.ts";

@@ -8,7 +8,7 @@ import { requireSigned as requireSignedEntry } from "../../src/snapshot/log/sign
 import { readLog } from "../../src/snapshot/log/walk.ts";
 import type { VerifyKey } from "../../src/snapshot/signing-key.ts";
 import { objectsOf, readManifest } from "../../src/snapshot/stored-snapshot.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import {
   FILES,
   INPUTS,

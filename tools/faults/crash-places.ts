@@ -4,7 +4,7 @@ import { cp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { MemoryStore } from "../../test/store/memory-store.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { testService } from "../../test/services/services.ts";
 import type { FaultRow } from "./fault.ts";

@@ -6,7 +6,7 @@ import { rollBack } from "../../src/desk/rollback.ts";
 import { sessionStartMs } from "../../src/market/session.ts";
 import { ANY_TIME } from "../../test/store/log-entries.ts";
 import { MemoryStore } from "../../test/store/memory-store.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { parsePublicationKey } from "../../src/store/paths.ts";
 import { at, catalogOf, mustPublish, quotesOf } from "../../test/cli/small-market.ts";
 import { STRICT } from "../../test/golden/golden-key.ts";

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { UnreachableError } from "../../src/lib/errors.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import type { KillOrder } from "./crash-child.ts";
 import type { Scenario } from "./crash-scenarios.ts";
 import {

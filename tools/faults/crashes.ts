@@ -4,7 +4,7 @@
  * `verify --all` finds no damage, and every entry is signed. Until then no proxy accepts it.
  */
 import { join } from "node:path";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { requireSigned, requireVerified, wholeHead } from "./crash-head.ts";
 import { folderPlace, MEMORY, withS3, type Place } from "./crash-places.ts";
 import { SCENARIOS, type Scenario } from "./crash-scenarios.ts";

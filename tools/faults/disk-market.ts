@@ -4,7 +4,7 @@ import { ChipboardError } from "../../src/lib/errors.ts";
 import type { InputSource } from "../../src/feed/source.ts";
 import { parseSession, sessionStartMs, type Session } from "../../src/market/session.ts";
 import { publishMoves } from "../../test/store/publish-moves.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { catalogOf, quotesOf } from "../../test/cli/small-market.ts";
 import type { Ran } from "../../test/program/program.ts";
 import { requireVerified, wholeHead } from "./crash-head.ts";

@@ -4,7 +4,7 @@ import { parse } from "csv-parse/sync";
 import exceljs from "exceljs";
 import { verifySnapshots } from "../../src/desk/verify.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { FILES, snapshotFileKey } from "../../src/store/paths.ts";
 import { plainBytes } from "../../test/store/stored-file.ts";
 import { headFeed, type Feed } from "./feed-mutations.ts";

@@ -5,7 +5,7 @@ import { parseSession, sessionStartMs, type Session } from "../../src/market/ses
 import type { publish as realPublish } from "../../test/store/begun.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
 import { MemoryStore } from "../../test/store/memory-store.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { headFeed, validFeed, type Feed } from "./feed-mutations.ts";
 import { requirePublished, requireWhole } from "./feed-published.ts";
 import type { FeedRandom } from "./feed-random.ts";

@@ -6,7 +6,7 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Redis } from "ioredis";
-import { NoStateError } from "../../src/state/driver.ts";
+import { NoStateError } from "../../src/ports/state.ts";
 import { withRegistry } from "../../src/state/open.ts";
 import { chipboard, type Ran } from "../../test/program/program.ts";
 import { testService } from "../../test/services/services.ts";

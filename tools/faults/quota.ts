@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { uniformAt } from "../../src/demo/random.ts";
-import { API, DATA_ROUTES } from "../../src/api/routes.ts";
+import { API, DATA_ROUTES } from "../../src/public/routes.ts";
 import { createState } from "../../src/state/open.ts";
 import { serve, type Serving } from "../../test/program/program.ts";
 import { testService } from "../../test/services/services.ts";

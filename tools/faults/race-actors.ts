@@ -13,7 +13,7 @@ import { publish } from "../../test/store/begun.ts";
 import { appendEntry } from "../../src/snapshot/log/append.ts";
 import { NO_KEYS } from "../../src/snapshot/log/sign.ts";
 import { readLogEnd } from "../../src/snapshot/log/walk.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
 import { ANY_TIME, EMPTY_PRUNE } from "../../test/store/log-entries.ts";
 import { catalogOf, quotesOf } from "../../test/cli/small-market.ts";

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { uniformAt } from "../../src/demo/random.ts";
 import { createClock, DAY_MS } from "../../src/lib/clock.ts";
 import { sessionStartMs } from "../../src/market/session.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { at as sessionOf } from "../../test/cli/small-market.ts";
 import { requireSigned, requireVerified, wholeHead } from "./crash-head.ts";
 import type { Place } from "./crash-places.ts";

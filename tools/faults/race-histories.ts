@@ -1,6 +1,6 @@
 /** The content of a store before a race: publications, a rollback, leftovers of crashed runs. */
 import { sessionStartMs } from "../../src/market/session.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { publicationKey, snapshotFileKey, FILES } from "../../src/store/paths.ts";
 import { at } from "../../test/cli/small-market.ts";
 import { publisher, roller, type Report } from "./race-actors.ts";

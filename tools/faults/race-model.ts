@@ -1,7 +1,7 @@
 /** Checks the promises after every write while publishers, rollbacks and prunes race. */
 import { isPublication, type Publication } from "../../src/snapshot/log/entry.ts";
 import { readEntries, readEntry, readPublications } from "../../test/store/log-entries.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { parsePublicationKey, snapshotFolder, snapshotText } from "../../src/store/paths.ts";
 import { wholeSnapshot } from "./crash-head.ts";
 import type { Operation } from "../../test/faults/crash-store.ts";

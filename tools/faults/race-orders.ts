@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { sessionAt, SESSION_MS } from "../../src/market/session.ts";
 import { MemoryStore } from "../../test/store/memory-store.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { publicationKey } from "../../src/store/paths.ts";
 import { requireSigned } from "./crash-head.ts";
 import { copied } from "./crash-places.ts";

@@ -3,7 +3,7 @@
  * that is possible with separate processes can occur, and the seed repeats it.
  */
 import { uniformAt } from "../../src/demo/random.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { InterceptedStore, type Operation } from "../../test/faults/crash-store.ts";
 
 /** Called before and after each operation. */

@@ -1,8 +1,8 @@
 /** A proxy of STORE and STATE with LIMITS (JSON) for connections, until it is killed. */
 import { openGatekeeper } from "../../src/state/open.ts";
 import { createClock } from "../../src/lib/clock.ts";
-import { createLogger } from "../../src/proxy/ops/request-log.ts";
-import { startProxy } from "../../src/proxy/listen.ts";
+import { createLogger } from "../../src/hosts/node/request-log.ts";
+import { startProxy } from "../../src/hosts/node/listen.ts";
 import { openStore } from "../../src/store/open-store.ts";
 
 const [store, state, limits] = process.argv.slice(2) as [string, string, string];

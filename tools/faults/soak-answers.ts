@@ -11,7 +11,7 @@ import { isPublication, type Publication } from "../../src/snapshot/log/entry.ts
 import { entriesIn } from "../../src/snapshot/log/walk.ts";
 import type { VerifyKey } from "../../src/snapshot/signing-key.ts";
 import { readManifest } from "../../src/snapshot/stored-snapshot.ts";
-import type { ObjectStore } from "../../src/store/object-store.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
 import type { Received } from "./soak-load.ts";
 import type { Route } from "./soak-routes.ts";

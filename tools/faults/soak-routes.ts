@@ -1,6 +1,6 @@
 /** The addresses that a soak requests, and the stored file that each tier must get. */
 import type { TierName } from "../../src/market/tier.ts";
-import { API, type DATA_ROUTES } from "../../src/api/routes.ts";
+import { API, type DATA_ROUTES } from "../../src/public/routes.ts";
 import { FILES } from "../../src/store/paths.ts";
 
 export interface Route {

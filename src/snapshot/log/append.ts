@@ -12,7 +12,7 @@
  */
 import { instantText } from "../../lib/clock.ts";
 import { UnreachableError } from "../../lib/errors.ts";
-import type { ObjectStore } from "../../store/object-store.ts";
+import type { ObjectStore } from "../../ports/store.ts";
 import { publicationKey, snapshotText } from "../../store/paths.ts";
 import {
   isPublication,

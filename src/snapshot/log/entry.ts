@@ -14,7 +14,7 @@
 import { z } from "zod";
 import { DamageError } from "../../lib/errors.ts";
 import { perTier } from "../../market/tier.ts";
-import { tooLarge } from "../../store/object-store.ts";
+import { tooLarge } from "../../ports/store.ts";
 import { REVISION_MAX } from "../../store/paths.ts";
 import { sha256Hex } from "../digest.ts";
 import { sessionField, sha256Field } from "../stored-fields.ts";

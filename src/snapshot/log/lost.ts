@@ -9,7 +9,7 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import { sha256Field } from "../stored-fields.ts";
 import { readStoreId } from "../store-mark.ts";
-import type { ObjectStore } from "../../store/object-store.ts";
+import type { ObjectStore } from "../../ports/store.ts";
 import { newerSeen, seenEntry, unlikeSeen } from "./seen.ts";
 import { entriesIn, listLog, readLogEnd } from "./walk.ts";
 

@@ -12,7 +12,7 @@
  */
 import { sign, verify } from "node:crypto";
 import { DamageError } from "../../lib/errors.ts";
-import type { ObjectStore } from "../../store/object-store.ts";
+import type { ObjectStore } from "../../ports/store.ts";
 import { sha256Hex } from "../digest.ts";
 import type { SigningKey, VerifyKey } from "../signing-key.ts";
 import { renderEntry, unsignedBytes, type Entry, type StoredEntry } from "./entry.ts";

@@ -10,7 +10,7 @@ import { instantText, type ServerTime } from "../../lib/clock.ts";
 import { InputError, RefusedError } from "../../lib/errors.ts";
 import { counted } from "../../lib/text.ts";
 import { sessionAt } from "../../market/session.ts";
-import type { ObjectStore } from "../../store/object-store.ts";
+import type { ObjectStore } from "../../ports/store.ts";
 import type { StoredEntry } from "./entry.ts";
 
 /** When to let each through. */

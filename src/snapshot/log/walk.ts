@@ -8,7 +8,7 @@
  * log until there.
  */
 import { DamageError } from "../../lib/errors.ts";
-import type { ObjectStore } from "../../store/object-store.ts";
+import type { ObjectStore } from "../../ports/store.ts";
 import { parsePublicationKey, publicationKey, PUBLICATIONS } from "../../store/paths.ts";
 import {
   ENTRY_BYTES_MAX,

@@ -18,7 +18,7 @@ import { createStorage, type Storage } from "unstorage";
 import redisDriver from "unstorage/drivers/redis";
 import { ChipboardError, InputError, reasonOf, UnreachableError } from "../../lib/errors.ts";
 import { shownLocation } from "../../lib/secrets.ts";
-import { NoStateError, type CountName, type StatePurpose } from "../driver.ts";
+import { NoStateError, type CountName, type StatePurpose } from "../../ports/state.ts";
 
 const PREFIX = "chipboard";
 /** The key of Redis that holds an item of the registry, or anything else of this name. */

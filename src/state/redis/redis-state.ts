@@ -18,7 +18,7 @@ import type {
   StatePurpose,
   StoredCount,
   Subject,
-} from "../driver.ts";
+} from "../../ports/state.ts";
 import { COUNT_SCRIPT, WRITE_SCRIPT } from "./scripts.ts";
 import {
   callsKey,

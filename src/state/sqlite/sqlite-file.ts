@@ -22,7 +22,7 @@ import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { errorCode, reasonOf, UnreachableError } from "../../lib/errors.ts";
-import { NoStateError, type StatePurpose } from "../driver.ts";
+import { NoStateError, type StatePurpose } from "../../ports/state.ts";
 
 const APPLICATION_ID = 0x63686970;
 const FORMAT = 3;

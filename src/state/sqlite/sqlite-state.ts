@@ -10,7 +10,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import { createStorage, defineDriver, type Storage } from "unstorage";
 import { errorCode, reasonOf } from "../../lib/errors.ts";
-import { NoStateError } from "../driver.ts";
+import { NoStateError } from "../../ports/state.ts";
 import type {
   CountName,
   CountReply,
@@ -22,7 +22,7 @@ import type {
   StateDriver,
   StatePurpose,
   StoredCount,
-} from "../driver.ts";
+} from "../../ports/state.ts";
 import { monthEndMs, monthOf, monthsWithCounts, rangesToForget } from "../month.ts";
 import {
   createStateFile,

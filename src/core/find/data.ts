@@ -1,0 +1,308 @@
+/**
+ * The answers of the data routes: boards, contracts, indices, exports, baskets, and the sums of a tier's
+ * files. All checks after the caller's, in their order, for the live snapshot and for old ones.
+ */
+import { DamageError, UnreachableError } from "../../lib/errors.ts";
+import { NO_QUEUE, type Place } from "../../lib/turns.ts";
+import type { Tier } from "../../market/tier.ts";
+import type { Publication } from "../../snapshot/log/entry.ts";
+import { FILES } from "../../store/paths.ts";
+import {
+  isSendable,
+  movedReply,
+  type Asked,
+  type Outcome,
+  type Reader,
+  type Reply,
+} from "../outcome.ts";
+import { pricedBasket, readBasket, type BasketQuery } from "./priced-basket.ts";
+import type { Service } from "../../pages/page-frame.ts";
+import { delisting, findIndex, knownContracts, type KnownContracts } from "./known-ids.ts";
+import { nearContracts, nearIndices } from "./near-ids.ts";
+import type { Logger } from "../../hosts/node/request-log.ts";
+import { VINTAGE } from "../../public/parameters.ts";
+import { busy, deny, isDenial, notInSnapshot, pruned, type Denial } from "../../public/problems.ts";
+import {
+  faultsDenial,
+  nameFaults,
+  namesAny,
+  shownText,
+  type Fault,
+  type Query,
+} from "../../public/query.ts";
+import {
+  DATA_ROUTES,
+  idIn,
+  parametersOf,
+  prefixOf,
+  requiredTier,
+  SUMS_ROUTE,
+  type DataRoute,
+} from "../../public/routes.ts";
+import type { Archive } from "../../served/archive.ts";
+import type { Forms } from "../serve/entity.ts";
+import { cacheControl, overdueSessions } from "../serve/freshness.ts";
+import type { LiveSnapshot } from "../../served/live.ts";
+import type { LoadedSnapshot } from "../../served/load.ts";
+import { PreparedFile } from "../serve/served-file.ts";
+import type { ServedSnapshot } from "../../served/snapshot.ts";
+import type { LogReader } from "../../served/log-reader.ts";
+import { readSelection, selected, type Selection } from "./selection.ts";
+import {
+  depthDenial,
+  findVintage,
+  historyDenial,
+  namesEntry,
+  readVintage,
+  type VintageQuery,
+} from "./vintage.ts";
+
+export interface DataSources extends Service {
+  readonly live: LiveSnapshot;
+  readonly log: LogReader;
+  readonly archive: Archive;
+  readonly logger: Logger;
+  /** How often the proxy looks for a new publication; the retry-after while there is none. */
+  readonly pollMs: number;
+}
+
+/** A request with its parameters read. */
+interface Wanted {
+  readonly route: DataRoute;
+  /** The id in the address; empty where the route has none. */
+  readonly id: string;
+  readonly basket: BasketQuery | null;
+  readonly selection: Selection | null;
+  /** The faults of the basket; other faults are refused at once. */
+  readonly faults: readonly Fault[];
+}
+
+/** An answer for ever (RFC 8246). */
+const SETTLED = "private, max-age=31536000, immutable";
+
+/** A function that answers a request of a data route, or of SUMS_ROUTE. */
+export function dataAnswers(sources: DataSources) {
+  const { live, log, archive, logger, pollMs, publicUrl } = sources;
+  // Only its path: a redirect leaves the caller at the host that it asked, to which it may send its key.
+  const prefix = publicUrl ? new URL(publicUrl).pathname.replace(/\/$/, "") : "";
+  return (
+    route: DataRoute,
+    asked: Asked,
+    reader: Reader,
+    place: Place,
+  ): Outcome | Promise<Outcome> => {
+    const { query, nowMs } = asked;
+    const { tier } = reader;
+    const snapshot = live.current;
+    // Also without a key, one may name the entry that an answer came from while it is the head.
+    const isHeads = route === SUMS_ROUTE && namesEntry(query, snapshot?.publication.number);
+    const isOld = namesAny(query, VINTAGE) && !(isHeads && tier.history === null);
+    if (!route.isOffered(tier, query) || (tier.history === null && isOld)) {
+      if (reader.account === null) return keyRequired(route, tier);
+      const required = requiredTier(route, query);
+      const detail = `This needs the tier ${required}; the key's tier is ${tier.name}.`;
+      return deny("tier_required", detail, { required_tier: required });
+    }
+    if (snapshot === null) return noSession(live, pollMs);
+    const fault = asked.bodyFault();
+    if (fault !== null) return fault;
+    const faults = nameFaults(query, parametersOf(route));
+    const vintage = isOld ? readVintage(query, nowMs, faults) : null;
+    const basket = route.computedBy ? readBasket(query, faults) : null;
+    const selection = readSelection(route, query, faults);
+    if (basket === null || vintage !== null) {
+      const denial = faultsDenial(faults);
+      if (denial !== null) return denial;
+    }
+    const wanted = { route, id: idIn(asked.path, route.path), basket, selection, faults };
+    if (vintage !== null) return old(vintage, wanted, asked, reader, place, snapshot);
+    const tooEarly = historyDenial(selection?.to ?? null, tier, snapshot.publication);
+    if (tooEarly !== null) return tooEarly;
+    const fresh = cacheControl("private", snapshot.stamp, nowMs);
+    return find(wanted, asked, reader, place, snapshot, snapshot, fresh);
+  };
+
+  /** Answers with the data as it was published then. */
+  async function old(
+    query: VintageQuery,
+    wanted: Wanted,
+    asked: Asked,
+    reader: Reader,
+    place: Place,
+    head: LoadedSnapshot,
+  ): Promise<Outcome> {
+    let publication: Publication | null = null;
+    const unopened = (error: unknown): Promise<Denial> => denialOf(error, publication, asked);
+    try {
+      const vintage = findVintage(query, log, reader.tier);
+      if (isDenial(vintage)) return vintage;
+      ({ publication } = vintage);
+      const denial =
+        depthDenial(vintage, reader.tier, head.stamp.head) ??
+        historyDenial(wanted.selection?.to ?? null, reader.tier, publication);
+      if (denial !== null) return denial;
+      if (log.isPruned(publication)) return pruned(publication.number);
+      const snapshot = await archive.open(publication, place);
+      if (isDenial(snapshot)) return snapshot;
+      const fresh = vintage.isSettled ? SETTLED : cacheControl("private", head.stamp, asked.nowMs);
+      const found = await find(wanted, asked, reader, place, snapshot, head, fresh);
+      // Files are opened later, and may be gone by then.
+      return isSendable(found) ? { ...found, unopened, isPrivate: true } : found;
+    } catch (error) {
+      return unopened(error);
+    }
+  }
+
+  /** What to answer where an old snapshot cannot be read. Throws the error if it is no refusal. */
+  async function denialOf(
+    error: unknown,
+    publication: Publication | null,
+    { route, requestId }: Asked,
+  ): Promise<Denial> {
+    try {
+      if (!(error instanceof DamageError) || publication === null) throw error;
+      // A prune that this process has not read yet is no damage; a reading may have begun before it.
+      const isGone = (): boolean => log.isPruned(publication);
+      for (let tries = 0; tries < 2 && !isGone(); tries += 1) await log.follow();
+      if (isGone()) return pruned(publication.number);
+      throw error;
+    } catch (cause) {
+      if (!(cause instanceof UnreachableError)) throw cause;
+      logger.error({ err: cause, route, request_id: requestId }, "old snapshot cannot be read");
+      return busy("Old snapshots cannot be read at the moment.");
+    }
+  }
+
+  /**
+   * Finds what the request asks for in the snapshot: at once where no file must be read for it. `head` is the one
+   * served.
+   */
+  function find(
+    { route, id, basket, selection, faults }: Wanted,
+    asked: Asked,
+    reader: Reader,
+    place: Place,
+    snapshot: ServedSnapshot,
+    head: ServedSnapshot,
+    fresh: string,
+  ): Outcome | Promise<Outcome> {
+    const { stamp } = snapshot;
+    const { tier } = reader;
+    const { nowMs } = asked;
+    if (basket !== null) {
+      return keptAs(fresh, pricedBasket(snapshot, head, tier, basket, faults, nowMs, place));
+    }
+    const send = (file: PreparedFile): Outcome | Promise<Outcome> => {
+      if (selection !== null) {
+        return keptAs(
+          fresh,
+          selected(selection, route, file, snapshot, head, log, asked, reader, place),
+        );
+      }
+      const overdue = overdueSessions(stamp, nowMs);
+      const forms = file.ready(overdue);
+      if (forms !== null) return { kind: "found", forms, cacheControl: fresh };
+      // Made once for all callers, and for each number of overdue sessions.
+      const make = (): Promise<Forms> => file.make(overdue, NO_QUEUE);
+      const tags = file.tags(overdue);
+      return { kind: "unmade", tags, isLaborious: false, make, cacheControl: fresh };
+    };
+    const file = snapshot.files.get(route.file(tier.name, id));
+    if (file !== undefined) return send(file);
+    return withoutFile(route, id, asked.query, tier, place, snapshot, head).then((found) =>
+      found instanceof PreparedFile ? send(found) : found,
+    );
+  }
+
+  /** The file of what the id also names, where it is; or why the tier has none. */
+  async function withoutFile(
+    route: DataRoute,
+    id: string,
+    query: Query,
+    tier: Tier,
+    place: Place,
+    snapshot: ServedSnapshot,
+    head: ServedSnapshot,
+  ): Promise<PreparedFile | Reply | Denial> {
+    const isOfIndex = route === DATA_ROUTES.indexOf;
+    if (route !== DATA_ROUTES.contract && !isOfIndex) return notInSnapshot(snapshot.stamp.text);
+    const contracts = await knownContracts(snapshot, head, place);
+    if (isDenial(contracts)) return contracts;
+    if (isOfIndex) return namedIndex(snapshot, tier, id, contracts);
+    return withoutContract(snapshot, tier, id, prefix + prefixOf(route.path), query, contracts);
+  }
+}
+
+/** The address alone may need no key. */
+const keyRequired = (route: DataRoute, tier: Tier): Denial =>
+  deny(
+    "key_required",
+    route.isOffered(tier, [])
+      ? "These parameters need an API key."
+      : "This address needs an API key.",
+  );
+
+/** The found file, with this cache-control. */
+async function keptAs(
+  cacheControl: string,
+  finding: ReturnType<typeof pricedBasket | typeof selected>,
+): Promise<Outcome> {
+  const found = await finding;
+  return found.kind === "denial" ? found : { ...found, cacheControl };
+}
+
+export function noSession({ trouble }: LiveSnapshot, pollMs: number): Denial {
+  const detail =
+    trouble === null
+      ? "No session is published yet."
+      : "The published snapshot cannot be loaded at the moment.";
+  return deny("no_session", detail, { retryAfterMs: pollMs });
+}
+
+/** Says where the contract is, below `prefix`, or why the tier has no file of it. */
+export function withoutContract(
+  snapshot: Pick<ServedSnapshot, "tiers" | "stamp">,
+  tier: Tier,
+  id: string,
+  prefix: string,
+  query: Query,
+  { catalog, find }: KnownContracts,
+): Reply | Denial {
+  const contract = find(id);
+  if (contract === undefined) {
+    const detail = `No contract has the id ${quoted(id)}; /contracts lists all ids.`;
+    return deny("unknown_contract", detail, { did_you_mean: nearContracts(id, catalog) });
+  }
+  if (contract.id !== id) {
+    const sent = new URLSearchParams(query as [string, string][]).toString();
+    return movedReply(`${prefix}${contract.id}${sent === "" ? "" : `?${sent}`}`);
+  }
+  const offBoard = snapshot.tiers[tier.name]?.off_board ?? [];
+  if (offBoard.some((each) => each.id === id && each.as_of === null)) {
+    const delisted = delisting(contract, tier, snapshot);
+    const detail = `Contract "${id}" has no level so far.`;
+    return deny("not_on_board", detail, { as_of: null, ...delisted });
+  }
+  if (tier.coverage === "free-slice" && !contract.free) {
+    const detail = `Contract "${id}" is not part of the free slice; it needs a key.`;
+    return deny("key_required", detail);
+  }
+  return notInSnapshot(snapshot.stamp.text);
+}
+
+const quoted = (sent: string): string => JSON.stringify(shownText(sent));
+
+/** The file of the index with this name; or why the tier has none: a snapshot with a list of indices has one of each. */
+function namedIndex(
+  { files, stamp }: ServedSnapshot,
+  tier: Tier,
+  name: string,
+  { catalog }: KnownContracts,
+): PreparedFile | Denial {
+  if (files.get(FILES.indices(tier.name)) === undefined) return notInSnapshot(stamp.text);
+  const index = findIndex(catalog, name);
+  const file = index && files.get(FILES.indexOf(tier.name, index.id));
+  if (file !== undefined) return file;
+  const detail = `No index has the id or name ${quoted(name)}; /indices lists all ids.`;
+  return deny("unknown_index", detail, { did_you_mean: nearIndices(name, catalog) });
+}

@@ -1,0 +1,262 @@
+/** Selections: some lines of a published file, by `ids`, `segment`, `from`, `to`, `last`, `after` and `since`. */
+import type { Place } from "../../lib/turns.ts";
+import type { Contract } from "../../market/contract.ts";
+import { COMPOSITE } from "../../market/indices.ts";
+import { FIRST_DATE, parseDate } from "../../market/session.ts";
+import type { Tier } from "../../market/tier.ts";
+import { withAsked, type AskedId } from "../../render/envelope.ts";
+import { coded } from "../../snapshot/coded.ts";
+import type { Asked, Content, Reader } from "../outcome.ts";
+import {
+  askedField,
+  askedOf,
+  findIndex,
+  indicesIn,
+  knownContracts,
+  lookUp,
+  offBoardFaults,
+  type KnownIndex,
+} from "./known-ids.ts";
+import { newestNumberAt } from "./vintage.ts";
+import { headerOf, selectedJson, selectedRecords, type Limits } from "./lines.ts";
+import { MAX_SEGMENTS } from "../../public/parameters.ts";
+import { unknownContracts, unknownIndices } from "./near-ids.ts";
+import { BUSY, deny, isDenial, type Denial } from "../../public/problems.ts";
+import {
+  faultsDenial,
+  invalid,
+  readItems,
+  readWhole,
+  valueOf,
+  type Fault,
+  type Query,
+} from "../../public/query.ts";
+import { overdueSessions } from "../serve/freshness.ts";
+import { prefersGzip } from "../serve/intent.ts";
+import type { Forms } from "../serve/entity.ts";
+import type { Chosen, PreparedFile } from "../serve/served-file.ts";
+import { QUICK_BYTES_MAX } from "../serve/stream.ts";
+import type { ServedSnapshot } from "../../served/snapshot.ts";
+import type { LogReader } from "../../served/log-reader.ts";
+import { namesIndices, type DataRoute } from "../../public/routes.ts";
+import { AFTER_MAX } from "../../public/uncounted-routes.ts";
+
+const MAX_LAST = 2_000;
+const IN_CATALOG = "expected the id of a contract of the catalog; /contracts lists all ids";
+/** Less is sent plain: coding would take longer than sending. */
+const CODED_FROM_BYTES = 64 * 1024;
+/** Lines of a long file become bytes when they are so many characters. */
+const PIECE_CHARACTERS = 64 * 1024;
+/** Callers repeat small ones. */
+const REMEMBERED_BYTES_MAX = 16 * 1024;
+
+/** A selection as a query names it; ids are not looked up yet. Null: not limited by it. */
+export interface Selection extends Pick<Limits, "from" | "to" | "last"> {
+  readonly ids: readonly string[] | null;
+  readonly segments: readonly string[] | null;
+  /** The number of an entry of the log. */
+  readonly after: number | null;
+  /** A date: only rows that were first published on it or later. */
+  readonly since: string | null;
+  /** The same for each query that means the same lines. */
+  readonly name: string;
+}
+
+/** Reads the selection that the query names, and adds its faults of form to `faults`. Null: none. */
+export function readSelection(
+  { selectedBy = [] }: DataRoute,
+  query: Query,
+  faults: Fault[],
+): Selection | null {
+  const given = query.filter(([name]) => selectedBy.some((parameter) => parameter.name === name));
+  if (given.length === 0) return null;
+  const ids = readItems(given, "ids", faults);
+  const segments = readItems(given, "segment", faults, MAX_SEGMENTS);
+  const refuse = (name: string, expected: string): null => {
+    faults.push(invalid(name, valueOf(given, name) as string, expected));
+    return null;
+  };
+  if (ids !== null && segments !== null) refuse("segment", "expected ids or segment, not both");
+  const date = (name: string): string | null => {
+    const text = valueOf(given, name);
+    if (text === undefined || parseDate(text) !== null) return text ?? null;
+    return refuse(name, `expected a date such as 2026-11-21, from ${FIRST_DATE} on`);
+  };
+  const from = date("from");
+  const to = date("to");
+  if (from !== null && to !== null && from > to)
+    refuse("from", `expected a date not after to, ${to}`);
+  const last = readWhole(given, "last", 1, MAX_LAST, faults);
+  const after = readWhole(given, "after", 0, AFTER_MAX, faults);
+  const since = date("since");
+  const isEither = ["after", "since"].every((name) => valueOf(given, name) !== undefined);
+  if (isEither) refuse("since", "expected after or since, not both");
+  const named = given.map(([name, value]) => JSON.stringify([name, ...value.split(",").sort()]));
+  return { ids, segments, from, to, last, after, since, name: named.sort().join() };
+}
+
+/**
+ * The lines of the file that the selection takes, or the refusal of its ids. The lines themselves are made
+ * later, unless somebody has asked for the same few lately. Throws DamageError and UnreachableError.
+ */
+export async function selected(
+  selection: Selection,
+  route: DataRoute,
+  file: PreparedFile,
+  snapshot: ServedSnapshot,
+  head: ServedSnapshot,
+  log: LogReader,
+  { nowMs, headers }: Asked,
+  { tier }: Reader,
+  place: Place,
+): Promise<Content | Denial> {
+  const limits = await limitsOf(selection, route, tier, snapshot, head, log, place);
+  if (isDenial(limits)) return limits;
+  const overdue = overdueSessions(snapshot.stamp, nowMs);
+  const key = JSON.stringify([file.path, selection.name, overdue]);
+  const known = snapshot.computed?.get(key);
+  if (known !== undefined) return { kind: "found", forms: known };
+  const isCsv = "text" in route.body;
+  const { asked } = limits;
+  const chosen: Chosen = {
+    name: selection.name,
+    fields: isCsv && asked.length > 0 ? { "x-asked": askedField(asked) } : {},
+  };
+  const make = async (): Promise<Forms | Denial> => {
+    const plain = await piecesOf(file, overdue, limits, isCsv, place);
+    if (plain === null) return BUSY;
+    const sizeBytes = bytesOf(plain);
+    const isCoded = sizeBytes > CODED_FROM_BYTES && prefersGzip(headers["accept-encoding"]);
+    const code = isCoded ? await coded(Buffer.concat(plain)) : null;
+    const forms = file.selection(overdue, chosen, plain, code);
+    const isShared = sizeBytes <= REMEMBERED_BYTES_MAX && snapshot.computed !== null;
+    if (isShared) snapshot.computed.set(key, forms);
+    return place.hold(isShared ? 0 : (code?.length ?? sizeBytes)) ? forms : BUSY;
+  };
+  // Of an old snapshot the store has to be read.
+  const isOld = snapshot.computed === null;
+  const isLaborious = isOld || workOf(file, limits.ids) > QUICK_BYTES_MAX;
+  return {
+    kind: "unmade",
+    tags: file.tags(overdue, chosen),
+    isLaborious,
+    make: () => (isLaborious ? place.run(make) : make()),
+  };
+}
+
+/** How many plain bytes have to be looked at for these ids. */
+const workOf = (file: PreparedFile, ids: Limits["ids"]): number =>
+  file.parts.length === 0
+    ? file.sizeBytes
+    : file.parts.reduce((sum, { id, bytes }) => sum + (ids?.has(id) === false ? 0 : bytes), 0);
+
+const bytesOf = (pieces: readonly Buffer[]): number =>
+  pieces.reduce((sum, { length }) => sum + length, 0);
+
+/**
+ * The lines, in pieces, which the place holds. Of a long file it reads only the parts that it needs, one after another.
+ * Null: they are more than the place may hold.
+ */
+async function piecesOf(
+  file: PreparedFile,
+  overdue: number,
+  limits: Limits & { readonly asked: readonly AskedId[] },
+  isCsv: boolean,
+  place: Place,
+): Promise<readonly Buffer[] | null> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  const hold = (text: string): boolean => {
+    const piece = Buffer.from(text);
+    pieces.push(piece);
+    bytes += piece.length;
+    return place.hold(bytes);
+  };
+  if (!isCsv || file.parts.length === 0) {
+    const text = await file.text(overdue, place);
+    const header = isCsv ? headerOf(text) : "";
+    const lines = isCsv
+      ? header + selectedRecords(header, text.slice(header.length), limits)
+      : withAsked(selectedJson(text, limits), limits.asked);
+    return hold(lines) ? pieces : null;
+  }
+  const { ids, from, to, last } = limits;
+  const takesWholeParts = from === null && to === null && last === null;
+  const header = await file.header(place);
+  let lines = header;
+  for (const part of file.parts) {
+    if (ids !== null && !ids.has(part.id)) continue;
+    const rows = await file.rowsOf(part, place);
+    lines += takesWholeParts ? rows : selectedRecords(header, rows, limits);
+    if (lines.length < PIECE_CHARACTERS) continue;
+    if (!hold(lines)) return null;
+    lines = "";
+  }
+  return lines === "" || hold(lines) ? pieces : null;
+}
+
+/** What the selection takes of a snapshot's file, or the refusal of its ids, all of one kind together. */
+async function limitsOf(
+  selection: Selection,
+  route: DataRoute,
+  tier: Tier,
+  snapshot: ServedSnapshot,
+  head: ServedSnapshot,
+  log: LogReader,
+  place: Place,
+): Promise<(Limits & { readonly asked: readonly AskedId[] }) | Denial> {
+  const { ids, segments, since } = selection;
+  const items = ids ?? segments;
+  const after = since === null ? selection.after : newestNumberBefore(since, log);
+  const wasCorrected = (snapshot: string): boolean =>
+    after !== null && log.isPublishedBy(snapshot, after);
+  const correctedBefore = after === null ? null : wasCorrected;
+  const limits = { ...selection, correctedBefore, asked: [] };
+  if (items === null) return { ...limits, ids: null };
+  const contracts = await knownContracts(snapshot, head, place);
+  if (isDenial(contracts)) return contracts;
+  const { catalog } = contracts;
+  if (segments !== null) {
+    const segmentOf = (item: string): KnownIndex | undefined => {
+      const index = findIndex(catalog, item);
+      return index?.id === COMPOSITE ? undefined : index;
+    };
+    const { found, unknown, faults } = lookUp("segment", items, segmentOf);
+    const denial = faultsDenial([...faults, ...unknownIndices(unknown, catalog, "segment")]);
+    const chosen = [...found.values()];
+    const has = (id: string): boolean => chosen.some(({ members }) => members.has(id));
+    return denial ?? { ...limits, ids: { has } };
+  }
+  if (namesIndices(route)) {
+    const unknown = items.filter((id) => !indicesIn(catalog).byId.has(id));
+    const denial = faultsDenial(unknownIndices(unknown, catalog, "ids"));
+    return denial ?? { ...limits, ids: new Set(items) };
+  }
+  const { found, unknown, faults } = lookUp("ids", items, contracts.find);
+  const denial =
+    faultsDenial([...faults, ...unknownContracts(unknown, catalog, IN_CATALOG)]) ??
+    contractsDenial(found, route, tier, snapshot);
+  // The order of ids in the query changes neither lines nor tag.
+  const asked = askedOf(found).sort((a, b) => (a.asked < b.asked ? -1 : 1));
+  return denial ?? { ...limits, ids: new Set([...found.values()].map(({ id }) => id)), asked };
+}
+
+/** The number of the newest entry before the date, UTC. */
+const newestNumberBefore = (date: string, { entries }: LogReader): number =>
+  newestNumberAt(Date.parse(date) - 1, entries);
+
+/** The refusal of contracts that the tier or the file does not have; null: none. */
+function contractsDenial(
+  found: ReadonlyMap<string, Contract>,
+  route: DataRoute,
+  tier: Tier,
+  snapshot: ServedSnapshot,
+): Denial | null {
+  const isHidden = ({ free }: Contract): boolean => tier.coverage === "free-slice" && !free;
+  const hidden = [...found.values()].find(isHidden);
+  if (hidden !== undefined) {
+    const detail = `Contract "${hidden.id}" is not part of the free slice; it needs a key.`;
+    return deny("key_required", detail);
+  }
+  return route.hasBoards === true ? faultsDenial(offBoardFaults(found, tier, snapshot)) : null;
+}

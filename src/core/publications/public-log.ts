@@ -1,0 +1,199 @@
+/**
+ * What the log says to everybody: its entries, their list, the feed and the status. Each body is made
+ * once for each change of the log or of the missing sessions, not per request. All of them end with the
+ * publication that is served, so nobody hears of one before its data can be asked for.
+ */
+import { madeOnce } from "../../lib/caches.ts";
+import { isPublication, type Publication } from "../../snapshot/log/entry.ts";
+import { JSON_TYPE } from "../../store/media-types.ts";
+import type { Asked, Found } from "../outcome.ts";
+import { noSession, type DataSources } from "../find/data.ts";
+import {
+  asSent,
+  pageForms,
+  PUBLIC_CACHE,
+  type PageSource,
+  type Service,
+} from "../../pages/page-frame.ts";
+import { correctionsPage } from "../../pages/corrections-page.ts";
+import { statusPage } from "../../pages/status-page.ts";
+import { deny, isDenial, notYetPublished, type Denial } from "../../public/problems.ts";
+import { shownText } from "../../public/query.ts";
+import { idIn } from "../../public/routes.ts";
+import { FEED_TYPE, PAGES, UNCOUNTED_ROUTES } from "../../public/uncounted-routes.ts";
+import { entityOf, type Forms } from "../serve/entity.ts";
+import { cacheControl, overdueSessions } from "../serve/freshness.ts";
+import type { LoadedSnapshot } from "../../served/load.ts";
+import { FEED_LENGTH, feedBody } from "./atom-feed.ts";
+import {
+  isNewestPage,
+  listBody,
+  pageOf,
+  readPageQuery,
+  rowsOf,
+  type PageQuery,
+  type ListRows,
+} from "./publication-list.ts";
+import { makeStatus, statusTickMs, type Status } from "./session-status.ts";
+
+export interface PublicLogOptions extends Pick<DataSources, "live" | "log" | "pollMs">, Service {
+  readonly graceMs: number;
+}
+
+/** The log as far as it is served. */
+interface View {
+  /** The publishes and rollbacks, oldest first; the last one is served. */
+  readonly publications: readonly Publication[];
+  readonly newest: number;
+  /** The time of the newest entry (epoch milliseconds). */
+  readonly changedMs: number;
+  /** Names this view. */
+  readonly key: string;
+}
+
+/** Nothing is served. */
+const NOTHING: View = { publications: [], newest: 0, changedMs: 0, key: "" };
+
+/** A stored entry never changes (RFC 8246), and a cache holds it no longer than other public answers. */
+const ENTRY_CACHE = "public, max-age=60, immutable";
+
+/** The answers of `/publications`, `/log/…`, `/feed.atom`, `/status.json`, `/status` and `/corrections`. */
+export type PublicLog = ReturnType<typeof publicLog>;
+
+/** Makes the answers. */
+export function publicLog(options: PublicLogOptions) {
+  const { live, log, pollMs, graceMs } = options;
+  /** All rows of the list, which its pages share: ten years have 7,300, of 200 bytes each. */
+  const rows = madeOnce<ListRows>(1);
+  /** The feed, the status, the pages, the newest page of the list; and those before a change. */
+  const pages = madeOnce<Forms>(10);
+  let known = NOTHING;
+
+  return {
+    async list(asked: Asked): Promise<Found | Denial> {
+      const served = live.current;
+      if (served === null) return noSession(live, pollMs);
+      const fault = asked.bodyFault();
+      if (fault !== null) return fault;
+      const query = readPageQuery(asked.query);
+      if (isDenial(query)) return query;
+      const view = viewOf(served);
+      // Few ask for the same one of the others, so they are not worth compressing.
+      const forms = isNewestPage(query)
+        ? await made(UNCOUNTED_ROUTES.publications.path, view.key, () =>
+            listForms(view, query, true),
+          )
+        : await listForms(view, query, false);
+      return {
+        kind: "found",
+        forms,
+        cacheControl: cacheControl("private", served.stamp, asked.nowMs),
+      };
+    },
+
+    /** An entry of the log, byte for byte as it is stored, so that everybody can prove the log. */
+    entry(asked: Asked): Found | Denial {
+      const name = idIn(asked.path, UNCOUNTED_ROUTES.entry.path);
+      if (!/^[1-9]\d*$/.test(name)) return deny("not_found", "The log has entries such as 42.");
+      const served = live.current;
+      if (served === null) return noSession(live, pollMs);
+      const { newest } = viewOf(served);
+      if (Number(name) > newest) return notYetPublished(shownText(name), newest);
+      const { bytes: body, sha256 } = log.get(Number(name));
+      const content = { "content-type": JSON_TYPE };
+      // Without a date: nobody knows when an entry arrived here.
+      const entity = entityOf({ etag: `"${sha256}"`, modifiedMs: null, content, body, sha256 });
+      return { kind: "found", forms: { identity: entity }, cacheControl: ENTRY_CACHE };
+    },
+
+    async feed(): Promise<Found | Denial> {
+      const served = live.current;
+      if (served === null) return noSession(live, pollMs);
+      const view = viewOf(served);
+      const { path } = UNCOUNTED_ROUTES.feed;
+      const forms = await made(path, view.key, async () => {
+        const newest = view.publications.slice(-FEED_LENGTH);
+        const [first] = view.publications as [Publication];
+        const body = Buffer.from(feedBody({ first, newest }));
+        return pageForms({ path, mediaType: FEED_TYPE, body }, view.changedMs);
+      });
+      return { kind: "found", forms, cacheControl: PUBLIC_CACHE };
+    },
+
+    /** The sessions of the last thirty days. Answers also while nothing is served. */
+    status(asked: Asked): Promise<Found> {
+      const { path } = UNCOUNTED_ROUTES.status;
+      return statusAs(asked, path, (status) => {
+        const body = Buffer.from(`${JSON.stringify(status)}\n`);
+        return { path, mediaType: JSON_TYPE, body };
+      });
+    },
+
+    statusPage(asked: Asked): Promise<Found> {
+      const attribution = live.current?.attribution;
+      return statusAs(asked, PAGES.status.path, (status, publications) => {
+        const corrected = publications.findLast(({ corrections }) => corrections > 0);
+        return asSent(statusPage(status, graceMs, corrected), options, attribution);
+      });
+    },
+
+    /** The publications with corrections. Answers also while nothing is served. */
+    async correctionsPage(): Promise<Found> {
+      const served = live.current;
+      const view = served === null ? NOTHING : viewOf(served);
+      const { path } = PAGES.corrections;
+      const forms = await made(path, view.key, () => {
+        const page = asSent(correctionsPage(view.publications), options, served?.attribution);
+        return pageForms(page, view.changedMs);
+      });
+      return { kind: "found", forms, cacheControl: PUBLIC_CACHE };
+    },
+  };
+
+  async function statusAs(
+    { nowMs }: Asked,
+    path: string,
+    form: (status: Status, publications: readonly Publication[]) => PageSource,
+  ): Promise<Found> {
+    const served = live.current;
+    const overdue = served === null ? 0 : overdueSessions(served.stamp, nowMs);
+    const tickMs = statusTickMs(nowMs, graceMs);
+    const view = served === null ? NOTHING : viewOf(served);
+    const { key, publications, changedMs } = view;
+    const forms = await made(path, `${key} ${tickMs}`, () => {
+      const source = form(makeStatus({ publications, overdue, graceMs }, nowMs), publications);
+      return pageForms(source, Math.max(changedMs, tickMs));
+    });
+    return { kind: "found", forms, cacheControl: PUBLIC_CACHE };
+  }
+
+  function viewOf({ publication: served }: LoadedSnapshot): View {
+    const key = `${served.number} ${log.newestNumber}`;
+    if (known.key === key) return known;
+    const all = log.entries;
+    const end = all.findIndex((entry) => entry.number > served.number && isPublication(entry));
+    const entries = end === -1 ? all : all.slice(0, end);
+    const older = entries.filter(isPublication).filter(({ number }) => number < served.number);
+    const { number, at } = entries.at(-1) ?? served;
+    const publications = [...older, served];
+    known = { publications, newest: number, changedMs: Date.parse(at), key };
+    return known;
+  }
+
+  async function listForms(view: View, query: PageQuery, isCoded: boolean): Promise<Forms> {
+    const page = pageOf(view.newest, query);
+    // A damaged entry fails: a caller who pages through the log must not miss one without knowing.
+    for (let number = page.first; number <= page.last; number += 1) log.get(number);
+    const { entries } = log;
+    const all = await rows.forceFetch(`${view.key} ${entries.length}`, {
+      context: async () => rowsOf(entries.filter(({ number }) => number <= view.newest)),
+    });
+    const { path } = UNCOUNTED_ROUTES.publications;
+    const body = listBody(all, page);
+    return pageForms({ path, mediaType: JSON_TYPE, body }, view.changedMs, isCoded);
+  }
+
+  function made(path: string, key: string, make: () => Promise<Forms>): Promise<Forms> {
+    return pages.forceFetch(`${path} ${key}`, { context: make });
+  }
+}

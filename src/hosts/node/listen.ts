@@ -1,0 +1,201 @@
+/** Starts and stops the whole proxy: snapshot, app and sockets. */
+import type { Gatekeeper } from "../../state/gatekeeper.ts";
+import { Turns } from "../../lib/turns.ts";
+import type { VerifyKey } from "../../snapshot/signing-key.ts";
+import { createApp } from "../../core/addresses.ts";
+import { Backlog } from "./backlog.ts";
+import { shortened } from "../../core/client-address.ts";
+import { Connections, limitPerAddress } from "./connections.ts";
+import {
+  appListener,
+  CONNECTION_LIMITS,
+  createHttpServer,
+  endOf,
+  listen,
+  listenOn,
+  useCertificate,
+  type Certificate,
+  type ConnectionLimits,
+} from "./server.ts";
+import { publicLog } from "../../core/publications/public-log.ts";
+import { Archive } from "../../served/archive.ts";
+import { behindMs, overdueSessions } from "../../core/serve/freshness.ts";
+import { LiveSnapshot, type LiveSnapshotOptions } from "../../served/live.ts";
+import { LogReader } from "../../served/log-reader.ts";
+import { perSecond } from "./per-second.ts";
+import { UnreachableError } from "../../lib/errors.ts";
+import { startMetricsServer } from "./metrics-server.ts";
+import { ProxyMetrics } from "./metrics.ts";
+import { robots } from "../../pages/crawlers.ts";
+import { livePages } from "../../pages/live-pages.ts";
+import { assets, fixedPages, type Service } from "../../pages/page-frame.ts";
+import { answerRefusedRequests } from "./refused-request.ts";
+
+/** What a proxy serves, to whom, and where. */
+export interface ProxyOptions
+  extends Omit<LiveSnapshotOptions, "reader" | "onStreamFailure">, Service {
+  readonly gatekeeper: Gatekeeper;
+  /** One of these keys must have signed the log as far as it is served; null: nobody must. */
+  readonly verifyKeys?: readonly VerifyKey[] | null;
+  readonly host: string;
+  /** The file descriptor of a listening socket, in place of host and port; null: the proxy opens its own. */
+  readonly socket: number | null;
+  /** 0: any free port. */
+  readonly port: number;
+  /** 0: any free port; null: no metrics. */
+  readonly metricsPort: number | null;
+  /** The address of the metrics port. */
+  readonly metricsHost: string;
+  /** How many proxies of the operator are in front; their X-Forwarded-For is trusted. */
+  readonly trustedHops: number;
+  /** How many connections may be open at once; a further one is closed at once. */
+  readonly maxConnections: number;
+  /** How many of them one address may have. Without effect behind trusted proxies: they have one address. */
+  readonly maxConnectionsPerAddress: number;
+  /** Null: plain HTTP. */
+  readonly tls: Certificate | null;
+  /** Replace the values of CONNECTION_LIMITS. */
+  readonly limits?: Partial<ConnectionLimits>;
+}
+
+/** How often a proxy without its metrics port tries to get it. */
+const METRICS_RETRY_MS = 5_000;
+
+export interface RunningProxy {
+  /** `http://127.0.0.1:8080`, with the actual port. */
+  readonly url: string;
+  /** With the path; null: no metrics, or their port was in use at the start. */
+  readonly metricsUrl: string | null;
+  /** Resolves when the first snapshot is served: `/readyz` is 200 from then on. */
+  readonly ready: Promise<void>;
+  /**
+   * Gives this certificate to new connections; open ones go on. Throws InputError if certificate and
+   * key do not fit, or the proxy serves plain HTTP; nothing changes then.
+   */
+  renewCertificate(tls: Certificate): void;
+  /**
+   * Stops accepting, finishes answers in flight and stops following the store. Does not close the
+   * store and the gatekeeper; the caller does.
+   */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a proxy. Resolves when it listens and the head, if there is one, is loaded; without it, if the
+ * store is away (see LiveSnapshot). Metrics whose port is in use begin when it is free. Throws
+ * UnreachableError if the store cannot be used or the port of the proxy is in use, and InputError if the proxy cannot listen on the address or certificate and key do not fit.
+ */
+export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
+  const { gatekeeper, clock, log, host, tls, store, verifyKeys = null } = options;
+  const limits = { ...CONNECTION_LIMITS, ...options.limits };
+  const reader = new LogReader(store, gatekeeper, verifyKeys);
+  const onStreamFailure = (error: unknown): void =>
+    log.error({ err: error }, "stored file cannot be sent");
+  const live = new LiveSnapshot({ ...options, reader, onStreamFailure });
+  const turns = new Turns();
+  const archive = new Archive(store, { ...options, onStreamFailure });
+  const backlog = new Backlog(limits.waitingBytes, limits.stalledMs, options.trustedHops);
+  const ofServed = (read: typeof overdueSessions) => () =>
+    live.current === null ? 0 : read(live.current.stamp, clock.now());
+  let certificate = tls;
+  const metrics = new ProxyMetrics({
+    ...options,
+    live,
+    archive,
+    turns,
+    backlog,
+    overdueSessions: ofServed(overdueSessions),
+    behindMs: ofServed(behindMs),
+    nowMs: () => clock.now(),
+    certificateEndMs: () => (certificate === null ? 0 : endOf(certificate)),
+  });
+  const isFirst = perSecond(1);
+  const isFirstOfAddress = perSecond(1);
+  const opened: Connections[] = [];
+  let metricsRetries: NodeJS.Timeout | undefined;
+  const close = async (): Promise<void> => {
+    live.close();
+    clearInterval(metricsRetries);
+    const lingerMs = options.socket === null ? 0 : limits.lingerMs;
+    await Promise.all(opened.map((each) => each.close(limits.shutdownMs, lingerMs)));
+  };
+  try {
+    await live.start();
+    const server = createHttpServer(limits, tls);
+    const { socket } = options;
+    const url = await (socket === null
+      ? listen(server, "--port", host, options.port)
+      : listenOn(server, socket));
+    // Nothing waits from here to the listeners: no connection arrives before they are there.
+    const origin = options.publicUrl ?? url;
+    const pages = fixedPages([...assets(), robots(origin)], clock.now());
+    const figures = livePages({ ...options, live, origin });
+    const app = createApp({
+      ...options,
+      live,
+      log: reader,
+      archive,
+      turns,
+      backlog,
+      pages,
+      livePages: figures,
+      publicLog: publicLog({ ...options, live, log: reader }),
+      logger: log,
+      metrics,
+    });
+    const onFailure = (error: unknown): void => {
+      log.error({ err: error }, "request cannot be handled");
+    };
+    const connections = new Connections(server, appListener(app, onFailure));
+    server.maxConnections = options.maxConnections;
+    server.on("drop", () => {
+      metrics.connectionsRefused += 1;
+      if (isFirst()) log.warn({ max: options.maxConnections }, "too many connections");
+    });
+    if (options.trustedHops === 0) {
+      const max = options.maxConnectionsPerAddress;
+      limitPerAddress(server, max, (address) => {
+        metrics.connectionsRefused += 1;
+        if (!isFirstOfAddress()) return;
+        const from = shortened(address);
+        log.warn(
+          { max, from },
+          "too many connections from one address; behind a proxy of your own set --trust-proxy",
+        );
+      });
+    }
+    answerRefusedRequests(server, connections, { ...options, metrics });
+    opened.push(connections);
+    const ready = live.loaded;
+    const renewCertificate = (renewed: Certificate): void => {
+      useCertificate(server, renewed);
+      certificate = renewed;
+    };
+    const running = { url, metricsUrl: null, ready, renewCertificate, close };
+    const { metricsHost, metricsPort } = options;
+    if (metricsPort === null) return running;
+    const serveMetrics = async (): Promise<string> => {
+      const scraped = await startMetricsServer(metricsHost, metricsPort, () => metrics.text());
+      opened.push(scraped.connections);
+      return scraped.url;
+    };
+    try {
+      return { ...running, metricsUrl: await serveMetrics() };
+    } catch (error) {
+      if (!(error instanceof UnreachableError)) throw error;
+      log.error({ trouble: error.message }, "no metrics: their port is in use");
+    }
+    // The program that has the port may end, and the service must not stop for it.
+    const retry = async (): Promise<void> => {
+      await serveMetrics();
+      clearInterval(metricsRetries);
+      log.info({}, "metrics are served now");
+    };
+    metricsRetries = setInterval(() => void retry().catch(() => undefined), METRICS_RETRY_MS);
+    metricsRetries.unref();
+    return running;
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

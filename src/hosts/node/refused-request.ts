@@ -1,0 +1,120 @@
+/**
+ * Answers requests that never reach the app: those that Node's HTTP parser refuses, and CONNECT.
+ * They also get a problem document and the fields of every answer, written directly to the socket.
+ */
+import { STATUS_CODES, type Server } from "node:http";
+import type { Duplex } from "node:stream";
+import type { Socket } from "node:net";
+import type { Gatekeeper } from "../../state/gatekeeper.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { callerAt } from "../../core/caller.ts";
+import { clientAddress, shortened } from "../../core/client-address.ts";
+import type { Connections } from "./connections.ts";
+import type { Logger } from "./request-log.ts";
+import type { ProxyMetrics } from "./metrics.ts";
+import type { Service } from "../../pages/page-frame.ts";
+import { ALLOWED_METHODS, problemReply, PROGRAMS } from "../../core/problem-reply.ts";
+import { deny, type Denial } from "../../public/problems.ts";
+import { remainingAfter, callerFields } from "../../core/quota.ts";
+import { newRequestId } from "../../core/request-id.ts";
+import { sentFields } from "./respond.ts";
+
+/** How long, and how much, the server reads on from a refused sender so that it gets the answer. */
+const LINGER_MS = 1_000;
+const LINGER_BYTES = 4 * 1024 * 1024;
+
+interface RefusalOptions extends Service {
+  readonly gatekeeper: Gatekeeper;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: ProxyMetrics;
+}
+
+/** Answers on each socket that `server` gives up; logs and counts these answers like others. */
+export function answerRefusedRequests(
+  server: Server,
+  connections: Connections,
+  { gatekeeper, clock, log, metrics, ...service }: RefusalOptions,
+): void {
+  /** Node's timers and parser may report one connection more than once. */
+  const refused = new WeakSet<Duplex>();
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
+    const { code = "" } = error;
+    // A client that disconnected or failed in the TLS handshake cannot read an answer.
+    if (!/^(?:HPE|ERR_HTTP)_/.test(code)) socket.destroy();
+    else refuse(socket, DENIALS[code] ?? MALFORMED);
+  });
+  server.on("connect", (_request, socket: Duplex) => {
+    connections.keepAnswering(socket as Socket);
+    refuse(socket, CONNECT);
+  });
+
+  /** Earlier requests on this connection get their answers first. */
+  function refuse(socket: Duplex, denial: Denial): void {
+    if (refused.has(socket)) return;
+    refused.add(socket);
+    stopParsing(socket);
+    connections.afterAnswers(socket as Socket, () => {
+      if (socket.writable) answer(socket as Socket, denial);
+      else socket.destroy();
+    });
+  }
+
+  function answer(socket: Socket, denial: Denial): void {
+    const nowMs = clock.now();
+    const { status, code } = denial;
+    const address = clientAddress(socket.remoteAddress, undefined, 0);
+    const { subject, tier } = callerAt(address, gatekeeper, nowMs);
+    const left = remainingAfter(tier.callsPerMonth, gatekeeper.counts.known(subject, nowMs) ?? 0);
+    const requestId = newRequestId();
+    const { body, raw } = problemReply(denial, { path: PROGRAMS, headers: {}, requestId }, service);
+    const fields = callerFields({ tier }, left, { requestId, nowMs });
+    const head = [...sentFields(raw, fields, socket), "connection", "close"];
+    const lines = head.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`));
+    socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n`);
+    socket.end(body);
+    linger(socket);
+    const route = "(none)";
+    const from = shortened(address);
+    metrics.requests.observe(route, tier.name, status, 0);
+    if (!log.wantsRequest(code)) return;
+    const whose = { account: null, tier: tier.name, from, request_id: requestId };
+    log.request({ method: "", route, status, code, ...whose, durationMs: 0 });
+  }
+}
+
+const MALFORMED = deny("bad_request", "The request is not well-formed HTTP/1.1.");
+const CONNECT = deny("method_not_allowed", `Method CONNECT: expected ${ALLOWED_METHODS}.`);
+/** By the code of Node's error. */
+const DENIALS: Readonly<Record<string, Denial>> = {
+  HPE_HEADER_OVERFLOW: deny(
+    "headers_too_large",
+    "The request line and header fields are too large.",
+  ),
+  ERR_HTTP_REQUEST_TIMEOUT: deny("request_timeout", "The request did not arrive in time."),
+};
+
+/**
+ * Reads on for a moment before the connection closes: a close with unread bytes makes the sender's
+ * system discard the answer.
+ */
+function linger(socket: Duplex): void {
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once("close", () => clearTimeout(timer));
+  socket.resume();
+}
+
+/**
+ * Drops all later bytes and pauses reading until `resume`. This also hides the sender's end from
+ * Node's server, which would otherwise close the connection before this answer is sent.
+ */
+function stopParsing(socket: Duplex): void {
+  let bytes = 0;
+  socket.on("error", () => socket.destroy());
+  socket.removeAllListeners("data").removeAllListeners("end");
+  socket.on("data", (piece: Buffer) => {
+    bytes += piece.length;
+    if (bytes > LINGER_BYTES) socket.destroy();
+  });
+  socket.pause();
+}

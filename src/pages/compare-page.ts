@@ -1,0 +1,28 @@
+/** The page of comparisons, `/compare`: several lines in one chart, for callers with a key. */
+import type { Contract } from "../market/contract.ts";
+import { tiersWhere } from "../market/tier.ts";
+import { filled, siteFile } from "../site/site-files.ts";
+import { PAGES } from "../public/uncounted-routes.ts";
+import type { PlanTerms } from "./plan-terms.ts";
+import { carryDays } from "./catalog-days.ts";
+import { historyOffer } from "./contract-page.ts";
+import { framed, rootOf, type PageSource } from "./page-frame.ts";
+import { proPictureHtml } from "./pro-picture.ts";
+
+export const comparePage = (
+  terms: PlanTerms,
+  catalog: readonly Contract[],
+  maxCarryDays: number,
+): PageSource =>
+  framed({
+    path: PAGES.compare.path,
+    title: "Compare",
+    main: filled(siteFile("compare.html"), {
+      picture: proPictureHtml(),
+      carry: carryDays(catalog, maxCarryDays),
+      tiers: tiersWhere(({ history }) => history !== null),
+      offer: historyOffer(terms, rootOf(PAGES.compare.path)),
+    }),
+    script: "compare.js",
+    styles: ["assets/chart.css", "assets/skeleton.css", "assets/picker.css", "assets/compare.css"],
+  });

@@ -1,0 +1,119 @@
+/**
+ * The documents of src/site/documents, which `npm run regenerate` makes, as this service sends them: in the frame
+ * of its pages, with its address, its limits and contracts of its market.
+ */
+import { limitsOf, USUAL_LIMITS } from "../feed/finding.ts";
+import { FULLEST } from "../market/tier.ts";
+import { MICROS_PER_UNIT } from "../market/decimal.ts";
+import { HTML_TYPE, JSON_TYPE } from "../store/media-types.ts";
+import { FILES } from "../store/paths.ts";
+import { pythonClient, siteFile } from "../site/site-files.ts";
+import { counted, escaped } from "../site/text.js";
+import { fillSlots, RECORDED_CONTRACTS, type SlotValues } from "./document-slots.ts";
+import type { LoadedSnapshot } from "../served/load.ts";
+import { PAGES, UNCOUNTED_ROUTES } from "../public/uncounted-routes.ts";
+import { contactOf, type PlanTerms } from "./plan-terms.ts";
+import { fileAt, framed, type PageSource } from "./page-frame.ts";
+
+const PROSE = { script: "prose.js", styles: ["assets/prose.css"] };
+
+const FRAMED = [
+  { path: PAGES.guide.path, title: "Guide", ...PROSE },
+  { path: PAGES.alerts.path, title: "Alerts", ...PROSE },
+  { path: PAGES.methodology.path, title: "Methodology", ...PROSE },
+  { path: PAGES.changelog.path, title: "Changelog", ...PROSE },
+  {
+    path: PAGES.reference.path,
+    title: "API reference",
+    script: "reference.js",
+    styles: ["assets/reference.css"],
+  },
+];
+/** These have no frame. */
+const PLAIN = [
+  PAGES.guideMarkdown,
+  PAGES.methodologyMarkdown,
+  PAGES.llms,
+  UNCOUNTED_ROUTES.openApi,
+];
+
+/** All documents, with their slots. */
+export const documentPages = (): PageSource[] => [
+  ...FRAMED.map((page) => framed({ ...page, main: siteFile(`documents${page.path}.html`) })),
+  ...PLAIN.map(({ path }) => fileAt(path, siteFile(`documents${path}`))),
+  fileAt(PAGES.client.path, pythonClient()),
+];
+
+/** How a value stands in a document of this type. */
+const CODED: Readonly<Record<string, (value: string) => string>> = {
+  [HTML_TYPE]: escaped,
+  [JSON_TYPE]: (value) => JSON.stringify(value).slice(1, -1),
+};
+
+export function filledDocument(document: PageSource, values: SlotValues): PageSource {
+  const coded = CODED[document.mediaType] ?? String;
+  return { ...document, body: Buffer.from(fillSlots(document.body.toString(), values, coded)) };
+}
+
+/** The settings of a service that its documents name. */
+export interface Settings {
+  /** The address that callers use: `publicUrl`, or the socket's address. */
+  readonly origin: string;
+  readonly publicUrl?: string | null;
+  /** How late a session may be before it is overdue. */
+  readonly graceMs: number;
+  readonly plans?: PlanTerms | undefined;
+}
+
+const MINUTE_MS = 60_000;
+
+/** The values of the slots while this snapshot is served; null: none is. */
+export function slotValues(
+  { origin, publicUrl = null, graceMs, plans = {} }: Settings,
+  snapshot: LoadedSnapshot | null,
+): SlotValues {
+  const limits = snapshot === null ? USUAL_LIMITS : limitsOf(snapshot.options);
+  const slots = Object.keys(RECORDED_CONTRACTS);
+  // It has every address that was told for a tier.
+  const plansPage = `${origin}${PAGES.plans.path}`;
+  const [contactKind, contact] = contactOf(plans) ?? ["url", plansPage];
+  const served = exampleIds(snapshot).slice(0, slots.length);
+  return {
+    ...RECORDED_CONTRACTS,
+    ...Object.fromEntries(served.map((id, at) => [slots[at], id])),
+    origin,
+    root: publicUrl ?? "",
+    server: publicUrl ?? "/",
+    "contact-kind": contactKind,
+    contact,
+    terms: plans.terms_url ?? plansPage,
+    "max-move": percent(limits.maxMoveMicros),
+    "max-index-move": percent(limits.maxIndexMoveMicros),
+    "max-board-move": percent(limits.maxBoardMoveMicros),
+    "min-coverage": percent(limits.minCoverageMicros),
+    "max-unchanged": sessionsText(limits.maxUnchangedSessions),
+    "max-gap": sessionsText(limits.maxGapSessions),
+    "max-carry-days": String(limits.maxCarryDays),
+    "grace-minutes": String(graceMs / MINUTE_MS),
+  };
+}
+
+/** Contracts of the free slice that have a record: first one of each segment, then the others. */
+export function exampleIds(snapshot: LoadedSnapshot | null): readonly string[] {
+  const open = (snapshot?.free ?? []).filter(
+    ({ id, delistedOn }) =>
+      delistedOn === null && snapshot?.files.has(FILES.contract(FULLEST.name, id)),
+  );
+  const firsts = open.filter(
+    ({ segment }, at) => open.findIndex((contract) => contract.segment === segment) === at,
+  );
+  return [...new Set([...firsts, ...open])].map(({ id }) => id);
+}
+
+/** The largest limit that a publisher can give. */
+const NO_LIMIT_SESSIONS = 99_999;
+
+const sessionsText = (sessions: number): string =>
+  sessions >= NO_LIMIT_SESSIONS ? "no limit" : counted(sessions, "session");
+
+const percent = (micros: number): string => String(micros / MICROS_PER_UNIT);

@@ -1,0 +1,198 @@
+/**
+ * The pages with figures of the free tier, and the documents, whose slots the served snapshot fills. Each is
+ * made once for a snapshot and a number of overdue sessions, not per request.
+ */
+import { limitsOf } from "../feed/finding.ts";
+import { madeOnce } from "../lib/caches.ts";
+import { NO_QUEUE } from "../lib/turns.ts";
+import { FILES } from "../store/paths.ts";
+import type { Board } from "../site/board.js";
+import type { ContractBody } from "../site/record.js";
+import type { Contract } from "../market/contract.ts";
+import { KEYLESS } from "../market/tier.ts";
+import type { Asked, Found, Outcome } from "../core/outcome.ts";
+import { USUAL_TERMS } from "./plan-terms.ts";
+import { noSession, withoutContract, type DataSources } from "../core/find/data.ts";
+import { knownContracts } from "../core/find/known-ids.ts";
+import type { Forms } from "../core/serve/entity.ts";
+import { cacheControl, overdueSessions } from "../core/serve/freshness.ts";
+import type { LoadedSnapshot } from "../served/load.ts";
+import { deny, isDenial } from "../public/problems.ts";
+import type { Query } from "../public/query.ts";
+import { idIn } from "../public/routes.ts";
+import { PAGES } from "../public/uncounted-routes.ts";
+import { comparePage } from "./compare-page.ts";
+import { contractPage, lockedPage, type Surroundings } from "./contract-page.ts";
+import { sitemap } from "./crawlers.ts";
+import {
+  documentPages,
+  exampleIds,
+  filledDocument,
+  slotValues,
+  type Settings,
+} from "./document-pages.ts";
+import { basketPage, indicesPage } from "./index-pages.ts";
+import { emptyMarketPage, marketPage } from "./market-page.ts";
+import { asSent, pageForms, type PageSource, type Service } from "./page-frame.ts";
+import { plansPage } from "./plans-page.ts";
+
+export interface LivePagesOptions
+  extends Settings, Pick<DataSources, "live" | "pollMs">, Pick<Service, "plans"> {
+  /** The keys that vouch for the log; null: nobody does. */
+  readonly verifyKeys?: readonly unknown[] | null | undefined;
+}
+
+/** The answers by address. All pages except contract pages answer also while nothing is served. */
+export function livePages(options: LivePagesOptions) {
+  const { live, pollMs, origin, plans = USUAL_TERMS } = options;
+  const isSigned = (options.verifyKeys ?? null) !== null;
+  const pages = madeOnce<Forms>(PAGES_KEPT);
+  // Kept apart, so that requests for many contracts do not displace the other pages.
+  const contractPages = madeOnce<Forms>(PAGES_KEPT);
+  const makers = new Map<string, Maker>();
+  makers.set(PAGES.market.path, async (snapshot, overdue) => {
+    const board = snapshot && (await freeBoard(snapshot, overdue));
+    if (snapshot === null || board === null) return emptyMarketPage();
+    const catalog = await snapshot.catalog(NO_QUEUE);
+    // Only what waits in a queue is refused.
+    if (isDenial(catalog)) throw new Error(catalog.code);
+    const { head } = snapshot.stamp;
+    const maxCarryDays = maxCarryDaysOf(snapshot);
+    return marketPage({ board, catalog, maxCarryDays, head, terms: plans, isSigned, origin });
+  });
+  makers.set(PAGES.compare.path, async (snapshot) =>
+    comparePage(plans, (await catalogOf(snapshot)) ?? [], maxCarryDaysOf(snapshot)),
+  );
+  makers.set(PAGES.plans.path, async (snapshot) => plansPage(plans, snapshot?.tiers));
+  makers.set(PAGES.sitemap.path, async (snapshot) => sitemap(origin, snapshot));
+  makers.set(PAGES.indices.path, async (snapshot) => indicesPage(await catalogOf(snapshot), false));
+  makers.set(PAGES.basket.path, async (snapshot, overdue) => {
+    const board = snapshot && (await freeBoard(snapshot, overdue));
+    return basketPage(plans, slotValues(options, snapshot), {
+      catalog: (await catalogOf(snapshot)) ?? [],
+      maxCarryDays: maxCarryDaysOf(snapshot),
+      board,
+      exampleIds: exampleIds(snapshot),
+    });
+  });
+  for (const document of documentPages()) {
+    makers.set(document.path, async (snapshot) =>
+      filledDocument(document, slotValues(options, snapshot)),
+    );
+  }
+  const answers = new Map<string, (asked: Asked) => Promise<Outcome>>();
+  for (const [path, make] of makers) answers.set(path, (asked) => found(asked, path, make, pages));
+  const pastIndices: Maker = async (snapshot) => indicesPage(await catalogOf(snapshot), true);
+  const nowIndices = answers.get(PAGES.indices.path);
+  answers.set(PAGES.indices.path, async (asked) =>
+    nowIndices === undefined || namesMoment(asked.query)
+      ? found(asked, "past indices", pastIndices, pages)
+      : nowIndices(asked),
+  );
+  for (const { path } of [PAGES.market, PAGES.compare, PAGES.basket]) {
+    const now = answers.get(path);
+    answers.set(path, async (asked) =>
+      now === undefined || namesMoment(asked.query) ? PRESENT_ALONE : now(asked),
+    );
+  }
+  return answers.set(PAGES.contract.path, contract);
+
+  async function found(
+    { nowMs }: Asked,
+    name: string,
+    make: Maker,
+    kept: typeof pages,
+  ): Promise<Found> {
+    const snapshot = live.current;
+    const overdue = snapshot === null ? 0 : overdueSessions(snapshot.stamp, nowMs);
+    const key = `${name} ${snapshot?.stamp.publication} ${overdue}`;
+    const forms = await kept.forceFetch(key, {
+      context: async () => {
+        const source = await make(snapshot, overdue);
+        return pageForms(asSent(source, options, snapshot?.attribution), nowMs);
+      },
+    });
+    const fresh = snapshot === null ? NOTHING_YET : cacheControl("public", snapshot.stamp, nowMs);
+    return { kind: "found", forms, cacheControl: fresh };
+  }
+
+  /** A contract's page. Refuses what the API refuses without a key, but for contracts that need one. */
+  async function contract(asked: Asked): Promise<Outcome> {
+    const snapshot = live.current;
+    if (snapshot === null) return noSession(live, pollMs);
+    const id = idIn(asked.path, PAGES.contract.path);
+    const path = FILES.contract(KEYLESS.name, id);
+    const contracts = await knownContracts(snapshot, snapshot, NO_QUEUE);
+    if (isDenial(contracts)) return contracts;
+    const { catalog } = contracts;
+    const counts = await snapshot.closes(NO_QUEUE);
+    if (isDenial(counts)) return counts;
+    const around = async (overdue: number): Promise<Surroundings> => ({
+      catalog,
+      head: snapshot.stamp.head,
+      board: await freeBoard(snapshot, overdue),
+      terms: plans,
+      closes: counts.get(id),
+      origin,
+    });
+    if (namesMoment(asked.query) && contracts.find(id) !== undefined) {
+      const past: Maker = async (_, overdue) =>
+        lockedPage("past", contracts.find(id) as Contract, {
+          ...(await around(overdue)),
+          board: null,
+        });
+      return found(asked, `past ${id}`, past, contractPages);
+    }
+    if (snapshot.files.has(path)) {
+      const make: Maker = async (_, overdue) => {
+        const body = (await payload(snapshot, path, overdue)) as ContractBody;
+        return contractPage(body, await around(overdue));
+      };
+      return found(asked, path, make, contractPages);
+    }
+    // A relative address, so that the service works below a prefix.
+    const refusal = withoutContract(snapshot, KEYLESS, id, "../contracts/", [], contracts);
+    const { code } = refusal;
+    if (code !== "key_required" && code !== "not_on_board") return refusal;
+    const known = contracts.find(id) as Contract;
+    const make: Maker = async (_, overdue) => lockedPage(code, known, await around(overdue));
+    return found(asked, `${code} ${id}`, make, contractPages);
+  }
+}
+
+/** These pages would show figures of now below an address that names another moment. */
+const PRESENT_ALONE = deny(
+  "invalid_parameter",
+  "This page shows the newest prices alone. With a key of the tier pro, /indices and the page of each contract show the prices known at another moment.",
+);
+
+/** Whether an address asks for a page as of another moment. */
+const namesMoment = (query: Query): boolean =>
+  query.some(([name, value]) => (name === "as_of" || name === "publication") && value !== "");
+
+/** All pages before and after a change; of contracts the free slice, and some that need a key. */
+const PAGES_KEPT = 64;
+
+type Maker = (snapshot: LoadedSnapshot | null, overdue: number) => Promise<PageSource>;
+
+/** A page from before the first publication must not outlast it. */
+const NOTHING_YET = "no-cache";
+
+/** A payload of a snapshot while `overdue` sessions are missing; null: the snapshot has none there. */
+async function payload(snapshot: LoadedSnapshot, path: string, overdue: number): Promise<unknown> {
+  const file = snapshot.files.get(path);
+  return file === undefined ? null : JSON.parse(await file.text(overdue, NO_QUEUE));
+}
+
+/** The catalog, which is public; null: nothing is published, or it cannot be read now. */
+async function catalogOf(snapshot: LoadedSnapshot | null): Promise<readonly Contract[] | null> {
+  const catalog = await snapshot?.catalog(NO_QUEUE);
+  return catalog === undefined || isDenial(catalog) ? null : catalog;
+}
+
+/** The carry limit of the publication; 0: nothing is published. */
+const maxCarryDaysOf = (snapshot: LoadedSnapshot | null): number =>
+  snapshot === null ? 0 : limitsOf(snapshot.options).maxCarryDays;
+
+const freeBoard = async (snapshot: LoadedSnapshot, overdue: number): Promise<Board | null> =>
+  (await payload(snapshot, FILES.board(KEYLESS.name), overdue)) as Board | null;

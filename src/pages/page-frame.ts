@@ -1,0 +1,247 @@
+/**
+ * Files for everybody, such as pages, and how answers are made of them; the frame around every page: head,
+ * masthead, notice bar, foot, and the content security policy.
+ */
+import { createHash } from "node:crypto";
+import { promisify } from "node:util";
+import { gzip, type ZlibOptions } from "node:zlib";
+import { perTier, PLACES, TIERS } from "../market/tier.ts";
+import { PROGRAM } from "../lib/version.ts";
+import { filled, siteBytes, siteFile } from "../site/site-files.ts";
+import { escaped } from "../site/text.js";
+import { placeHtml, PLACE_WORDS, type PlanTerms } from "./plan-terms.ts";
+import type { Found } from "../core/outcome.ts";
+import { HTML_TYPE, mediaTypeOf } from "../store/media-types.ts";
+import {
+  entityOf,
+  tagOf,
+  type Coding,
+  type Entity,
+  type Forms,
+  type HeaderFields,
+} from "../core/serve/entity.ts";
+import { isExact } from "../public/routes.ts";
+import { ASSETS_PATH, PAGES, type Page } from "../public/uncounted-routes.ts";
+import { assetFiles, assetPath, modulePaths } from "./assets.ts";
+
+/** Short, so that a change is seen soon; the tags make asking again cheap. */
+export const PUBLIC_CACHE = "public, max-age=60";
+/** Of what never changes below its name. */
+const IMMUTABLE = "public, max-age=31536000, immutable";
+
+/** A fixed file as it is made; answers are made of it. */
+export interface PageSource {
+  readonly path: string;
+  readonly mediaType: string;
+  readonly body: Buffer;
+  /** Further header fields of this file. */
+  readonly headers?: HeaderFields;
+}
+
+/** Pictures and fonts are compressed already. */
+const isText = (mediaType: string): boolean => /^(?:text|application)\/|svg/.test(mediaType);
+
+/** The answers of fixed files by path. `startedMs` (epoch) dates them. */
+export const fixedPages = (
+  sources: readonly PageSource[],
+  startedMs: number,
+): ReadonlyMap<string, Promise<Found>> =>
+  new Map(
+    sources.map((source) => {
+      const forms = pageForms(source, startedMs, isText(source.mediaType));
+      const cacheControl = source.path.startsWith(ASSETS_PATH) ? IMMUTABLE : PUBLIC_CACHE;
+      return [source.path, forms.then((made) => ({ kind: "found", forms: made, cacheControl }))];
+    }),
+  );
+
+const gzipped = promisify<Buffer, ZlibOptions, Buffer>(gzip);
+
+/** Makes the forms of a page that changed last at `modifiedMs` (epoch). Unless `isCoded`, it is sent as it is. */
+export async function pageForms(
+  {
+    path,
+    body,
+    mediaType,
+    headers,
+  }: Omit<PageSource, "body"> & { readonly body: Buffer | readonly Buffer[] },
+  modifiedMs: number,
+  isCoded = true,
+): Promise<Forms> {
+  const pieces = Buffer.isBuffer(body) ? [body] : body;
+  const hash = createHash("sha256");
+  for (const piece of pieces) hash.update(piece);
+  const sha256 = hash.digest("hex");
+  const content = { ...headers, "content-type": mediaType };
+  const entityAs = (coding: Coding, bytes: Entity["body"]): Entity =>
+    entityOf({ etag: tagOf(path, sha256, coding), modifiedMs, content, coding, body: bytes });
+  const identity = entityAs("identity", body);
+  if (!isCoded) return { identity };
+  return { identity, gzip: entityAs("gzip", await gzipped(Buffer.concat(pieces), { level: 9 })) };
+}
+
+/** Scripts, styles and answers of this service only; nothing inline. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "font-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+/** The header fields of every page. */
+export const GUARDED = {
+  "content-security-policy": CONTENT_SECURITY_POLICY,
+  "referrer-policy": "no-referrer",
+};
+
+/** What scripts must know of the tier that /usage names: JSON in an attribute. */
+const OFFERS = escaped(
+  JSON.stringify(
+    perTier((name) => {
+      const { title, delaySessions, history, index, baskets } = TIERS[name];
+      const depthDays =
+        history === null ? 0 : "days" in history ? history.days : history.years * 365;
+      return { title, delaySessions, depthDays, index, baskets };
+    }),
+  ),
+);
+
+export interface PageContent {
+  /** Its address; `/contracts/x` is one folder deep. */
+  readonly path: string;
+  /** Plain text. */
+  readonly title: string;
+  /** HTML. */
+  readonly main: string;
+  /** The module that the page loads, `market.js`; it loads the others. Without one there is no key field. */
+  readonly script?: string;
+  /** Style sheets beside the common one, by their address from the root. */
+  readonly styles?: readonly string[];
+  /** Its content in words, for search engines and previews (plain text). The default is in PAGES. */
+  readonly description?: string;
+  /** False: search engines leave it out, and it does not name its own address. */
+  readonly isIndexed?: boolean;
+  /** A description of its data (schema.org). */
+  readonly dataset?: object;
+}
+
+/** Stand in a page for what the service that sends it says. Escaped text holds no comment. */
+const MARKS = {
+  address: "<!--address-->",
+  attribution: "<!--attribution-->",
+  operator: "<!--operator-->",
+};
+
+/** The picture of a link to a page. Programs that show it need an absolute address. */
+const CARD = "card.png";
+
+/** What pages say of the service that sends them. */
+export interface Service {
+  /** `https://host/prefix`; null: nobody said, no page names its own address, and commands name the socket's. */
+  readonly publicUrl?: string | null;
+  /** Prices, support and places, if not the usual ones. */
+  readonly plans?: PlanTerms | undefined;
+}
+
+/**
+ * A page as the service sends it: with its own address, where one asks and reads the terms, and the credit line of
+ * the served snapshot, empty if there is none. Other files stay as they are.
+ */
+export function asSent(source: PageSource, service: Service, attribution = ""): PageSource {
+  const { path, mediaType, body } = source;
+  if (mediaType !== HTML_TYPE) return source;
+  const { publicUrl = null, plans = {} } = service;
+  const address = escaped(`${publicUrl}${path}`);
+  const own = [
+    `<link rel="canonical" href="${address}" />`,
+    `<meta property="og:url" content="${address}" />`,
+    `<meta property="og:image" content="${escaped(`${publicUrl}${assetPath(CARD)}`)}" />`,
+    '<meta name="twitter:card" content="summary_large_image" />',
+  ].join("\n");
+  const links = PLACES.map((place) => placeHtml(plans[place], PLACE_WORDS[place]));
+  const html = body
+    .toString()
+    .replace(MARKS.address, () => (publicUrl === null ? "" : own))
+    .replace(MARKS.attribution, () => escaped(attribution))
+    .replace(MARKS.operator, () => links.map((link) => link && `<li>${link}</li>`).join(""));
+  return { ...source, body: Buffer.from(html) };
+}
+
+/** The whole page. All addresses are relative, so that the service works below a prefix. */
+export function framed(content: PageContent): PageSource {
+  const { path, title, main, script, styles = [], isIndexed = true } = content;
+  const root = rootOf(path);
+  const page: Page | undefined = Object.values(PAGES).find((known) => isExact(path, known.path));
+  const { description = page?.description ?? "" } = content;
+  const at = (name: string): string => hrefOf(root, assetPath(name.replace(/^assets\//, "")));
+  const links = Object.values(PAGES).flatMap((page) => {
+    if (!("link" in page)) return [];
+    const current = page.path === path ? ' aria-current="page"' : "";
+    return [`<a href="${hrefOf(root, page.path)}"${current}>${page.link}</a>`];
+  });
+  const body = filled(siteFile("frame.html"), {
+    page: escaped(`${title} · ${PROGRAM.name}`),
+    title: escaped(title),
+    description: escaped(description),
+    address: isIndexed ? MARKS.address : '<meta name="robots" content="noindex" />',
+    root,
+    early: at("early.js"),
+    style: at("style.css"),
+    frame: at("frame.css"),
+    font: at("figtree.woff2"),
+    icon: at("icon.svg"),
+    touch_icon: at("icon.png"),
+    home: hrefOf(root, "/"),
+    head: [
+      ...(content.dataset === undefined ? [] : [dataHtml(content.dataset)]),
+      ...styles.map((style) => `<link rel="stylesheet" href="${at(style)}" />`),
+      ...(script === undefined ? [] : scriptsHtml(root, script)),
+    ].join("\n"),
+    navigation: links.join("\n"),
+    offers: OFFERS,
+    attribution: page?.hasFigures === true ? MARKS.attribution : "",
+    main,
+    operator: MARKS.operator,
+    program: escaped(`${PROGRAM.name} ${PROGRAM.version}`),
+  });
+  return { path, mediaType: HTML_TYPE, body: Buffer.from(body), headers: GUARDED };
+}
+
+/** The scripts of the search and of the page. The browser asks for their imports at once, not as it finds each import. */
+function scriptsHtml(root: string, script: string): string[] {
+  const own = [script, "search.js"].map(assetPath);
+  const all = [...new Set([script, "search.js"].flatMap(modulePaths))];
+  return all
+    .map((path) => [hrefOf(root, path), own.includes(path)] as const)
+    .map(([href, isOwn]) =>
+      isOwn
+        ? `<script type="module" src="${href}"></script>`
+        : `<link rel="modulepreload" href="${href}" />`,
+    );
+}
+
+/** A block of data, which no text in it can end. */
+const dataHtml = (data: object): string =>
+  `<script type="application/ld+json">${JSON.stringify(data).replaceAll("<", String.raw`\u003c`)}</script>`;
+
+/** The way from a page to the service's root: `../` for `/contracts/x`. */
+export const rootOf = (path: string): string => "../".repeat(path.split("/").length - 2);
+
+/** An address relative to a page whose way to the root is `root`. */
+export const hrefOf = (root: string, path: string): string => `${root}${path.slice(1)}` || ".";
+
+export const assets = (): PageSource[] => [
+  ...[...assetFiles()].map(([path, bytes]) => fileAt(path, bytes)),
+  fileAt(PAGES.favicon.path, siteBytes("favicon.ico")),
+];
+
+/** A file whose media type follows from its path. */
+export const fileAt = (path: string, body: Buffer | string): PageSource => ({
+  path,
+  mediaType: mediaTypeOf(path),
+  body: Buffer.from(body),
+});

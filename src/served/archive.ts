@@ -1,0 +1,104 @@
+/**
+ * Old snapshots, opened when somebody asks for them: the manifest is proven against its entry in the log. A
+ * file is read when it is sent, not before it is known whether it is. A read file is kept until its share of
+ * the memory is used; then the files that were asked for longest ago go. Large files are streamed. All reads
+ * wait for their turn in the queue (lib/turns.ts), so that live answers come between.
+ *
+ * The `delayed_sessions` of old files is never raised.
+ */
+import { LRUCache } from "lru-cache";
+import type { Place } from "../lib/turns.ts";
+import type { FileEntry } from "../snapshot/manifest.ts";
+import type { Publication } from "../snapshot/log/entry.ts";
+import { readManifest } from "../snapshot/stored-snapshot.ts";
+import type { ObjectStore } from "../ports/store.ts";
+import { FILES } from "../store/paths.ts";
+import { BUSY, type Denial } from "../public/problems.ts";
+import type { LoadOptions } from "./load.ts";
+import {
+  ENTRY_BYTES,
+  nameOn,
+  servedSnapshot,
+  stampOf,
+  storedBytes,
+  type Kept,
+  type Listed,
+  type ServedSnapshot,
+  type Shelf,
+} from "./snapshot.ts";
+
+/** The part of the memory for files that old snapshots may use; live ones use the rest (load.ts). */
+const SHARE = 1 / 8;
+/**
+ * A file is streamed if it is larger than this part of the archive's memory, or than this many bytes:
+ * an answer to a slow reader keeps a file in memory that the cache has forgotten, and there may be as
+ * many as there are connections.
+ */
+const HELD_SHARE = 1 / 16;
+const HELD_BYTES_MAX = 256 * 1024;
+/** A coded file whose plain bytes are more than this part of the archive's memory is inflated as a stream. */
+const INFLATED_SHARE = 1 / 8;
+
+export class Archive implements Shelf {
+  readonly #store: ObjectStore;
+  readonly #onStreamFailure: (error: unknown) => void;
+  readonly #heldBytesMax: number;
+  readonly #cache: LRUCache<string, Kept<unknown>, () => Promise<Kept<unknown>>>;
+  readonly inflatedBytesMax: number;
+
+  constructor(store: ObjectStore, options: Pick<LoadOptions, "cacheBytes" | "onStreamFailure">) {
+    const bytes = options.cacheBytes * SHARE;
+    this.#store = store;
+    this.#onStreamFailure = options.onStreamFailure;
+    this.#heldBytesMax = Math.min(bytes * HELD_SHARE, HELD_BYTES_MAX);
+    this.inflatedBytesMax = bytes * INFLATED_SHARE;
+    this.#cache = new LRUCache({
+      maxSize: Math.max(1, Math.ceil(bytes)),
+      sizeCalculation: ({ bytes: cost }) => cost,
+      ignoreFetchAbort: true,
+      fetchMethod: (_key, _old, { context: read }) => read(),
+    });
+  }
+
+  /** The memory that the snapshots take, in bytes; an estimate. */
+  get heldBytes(): number {
+    return this.#cache.calculatedSize;
+  }
+
+  /**
+   * The snapshot as the publication made it the head, or `busy`. Throws DamageError if its manifest
+   * is missing or not the one that the log names, UnreachableError if the store does not answer.
+   */
+  async open(publication: Publication, place: Place): Promise<ServedSnapshot | Denial> {
+    const name = nameOn(publication, FILES.manifest);
+    if (!this.#cache.has(name) && !place.enter()) return BUSY;
+    const listed = await this.read<Listed>(name, place, async () => {
+      const { manifest_sha256: sha256 } = publication;
+      const { files, tiers } = await readManifest(this.#store, publication, sha256);
+      const entries = new Map(files.map((entry) => [entry.path, entry]));
+      const held = files.reduce((sum, { parts = [] }) => sum + 1 + parts.length, 0);
+      return { value: { tiers, entries }, bytes: held * ENTRY_BYTES };
+    });
+    const stamp = stampOf(publication, Infinity);
+    return servedSnapshot(this.#store, publication, listed, stamp, this, this.#onStreamFailure);
+  }
+
+  get(name: string): unknown {
+    return this.#cache.get(name)?.value;
+  }
+
+  async read<T>(name: string, place: Place, read: () => Promise<Kept<T>>): Promise<T> {
+    const kept = this.#cache.get(name);
+    const { value } =
+      kept ?? (await place.run(() => this.#cache.forceFetch(name, { context: read })));
+    return value as T;
+  }
+
+  forget(name: string): void {
+    this.#cache.delete(name);
+  }
+
+  holds(entry: FileEntry): boolean {
+    return storedBytes(entry) <= this.#heldBytesMax;
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * The snapshot that is served live: every file is read and compared with the manifest before the first answer.
+ * Throws DamageError if any file is missing or changed, and UnreachableError if the store does not answer.
+ *
+ * Memory is bounded: the smallest files are held until the budget is used. The others are verified
+ * now, and streamed from the store and verified again on each request.
+ */
+import { isDenial } from "../public/problems.ts";
+import { cacheOf } from "../lib/caches.ts";
+import { NO_QUEUE, type Place } from "../lib/turns.ts";
+import type { Contract } from "../market/contract.ts";
+import { TIER_NAMES, TIERS } from "../market/tier.ts";
+import type { FileEntry, Manifest } from "../snapshot/manifest.ts";
+import type { Publication } from "../snapshot/log/entry.ts";
+import { readManifest } from "../snapshot/stored-snapshot.ts";
+import type { ObjectStore } from "../ports/store.ts";
+import { FILES } from "../store/paths.ts";
+import type { PreparedFile } from "../core/serve/served-file.ts";
+import {
+  servedSnapshot,
+  stampOf,
+  storedBytes,
+  type Kept,
+  type ServedSnapshot,
+  type Shelf,
+} from "./snapshot.ts";
+
+/** Callers repeat the same few baskets and selections. One takes 2 to 25 kB. */
+const COMPUTED_MAX = 500;
+
+/** Bytes of memory per stored byte: the stored bytes, the same with a raised delay, and the text to send. */
+const HELD_COST = 3;
+
+/** A verified snapshot, ready to answer from at once. */
+export interface LoadedSnapshot
+  extends
+    ServedSnapshot,
+    Pick<Manifest, "judgements" | "options" | "attribution" | "carried" | "movement"> {
+  readonly publication: Publication;
+  /** The free slice, in catalog order. */
+  readonly free: readonly Contract[];
+  readonly files: ReadonlyMap<string, PreparedFile>;
+  /** Stored size of the files in memory. */
+  readonly heldBytes: number;
+}
+
+/** The options of loading; the proxy's options extend them. */
+export interface LoadOptions {
+  /** How late a session may be before it counts as missing. */
+  readonly graceMs: number;
+  /** Memory for all files: LIVE_SHARE of it for each of two snapshots, the rest for old ones. */
+  readonly cacheBytes: number;
+  /** Receives the error when a file turns out to be damaged while it is sent. */
+  readonly onStreamFailure: (error: unknown) => void;
+}
+
+/** A coded file whose plain bytes are more than this part of the memory is inflated as a stream. */
+const INFLATED_SHARE = 1 / 8;
+
+/** During a switch two snapshots are in memory. An eighth is left for old ones (archive.ts). */
+const LIVE_SHARE = 7 / 16;
+
+/** Keeps files for as long as the snapshot is served. */
+class LiveShelf implements Shelf {
+  readonly #kept = new Map<string, unknown>();
+  readonly #held: ReadonlyMap<string, number>;
+  readonly inflatedBytesMax: number;
+
+  constructor(held: ReadonlyMap<string, number>, inflatedBytesMax: number) {
+    this.#held = held;
+    this.inflatedBytesMax = inflatedBytesMax;
+  }
+
+  get(name: string): unknown {
+    return this.#kept.get(name);
+  }
+
+  async read<T>(name: string, _place: Place, read: () => Promise<Kept<T>>): Promise<T> {
+    const kept = this.#kept.get(name) ?? (await read()).value;
+    this.#kept.set(name, kept);
+    return kept as T;
+  }
+
+  /** Each stream of it is verified anyway. */
+  forget(): void {}
+
+  holds({ path }: FileEntry): boolean {
+    return this.#held.has(path);
+  }
+}
+
+/** Loads the snapshot that the publication names. The top of this file lists the errors. */
+export async function loadSnapshot(
+  store: ObjectStore,
+  publication: Publication,
+  { graceMs, cacheBytes, onStreamFailure }: LoadOptions,
+): Promise<LoadedSnapshot> {
+  const manifest = await readManifest(store, publication, publication.manifest_sha256);
+  const entries = new Map(manifest.files.map((entry) => [entry.path, entry]));
+  const stamp = stampOf(publication, graceMs);
+  const sent = manifest.files.filter(({ path }) => !INNER.has(path));
+  const held = chooseHeld(sent, cacheBytes * LIVE_SHARE);
+  const shelf = new LiveShelf(held, cacheBytes * INFLATED_SHARE);
+  const listed = { tiers: manifest.tiers, entries };
+  const snapshot = servedSnapshot(store, publication, listed, stamp, shelf, onStreamFailure);
+  await snapshot.verifyAll(sent.map(({ path }) => path));
+  for (const name of TIER_NAMES) await snapshot.baskets(TIERS[name], NO_QUEUE);
+  const catalog = await snapshot.catalog(NO_QUEUE);
+  await snapshot.closes(NO_QUEUE);
+  const contracts = isDenial(catalog) ? [] : catalog;
+  const files = new Map<string, PreparedFile>();
+  for (const { path } of sent) {
+    const file = snapshot.files.get(path);
+    if (file !== undefined) files.set(path, file);
+  }
+  const { judgements, options, attribution, carried, movement } = manifest;
+  return {
+    ...snapshot,
+    publication,
+    free: contracts.filter(({ free: isFree }) => isFree),
+    files,
+    judgements,
+    options,
+    attribution,
+    carried,
+    movement,
+    computed: cacheOf(COMPUTED_MAX),
+    heldBytes: [...held.values()].reduce((sum, bytes) => sum + bytes, 0),
+  };
+}
+
+/** Files that the proxy reads and never sends. */
+const INNER: ReadonlySet<string> = new Set([
+  FILES.catalog,
+  FILES.closes,
+  ...TIER_NAMES.map(FILES.basket),
+]);
+
+/** The paths of the files to hold in memory, with their stored sizes. */
+function chooseHeld(entries: readonly FileEntry[], budgetBytes: number): Map<string, number> {
+  const held = new Map<string, number>();
+  let cost = 0;
+  for (const { path, bytes } of entries
+    .filter(({ tier }) => tier !== null)
+    .map((entry) => ({ path: entry.path, bytes: storedBytes(entry) }))
+    .sort((a, b) => a.bytes - b.bytes)) {
+    cost += bytes * HELD_COST;
+    if (cost > budgetBytes) break;
+    held.set(path, bytes);
+  }
+  return held;
+}

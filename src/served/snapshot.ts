@@ -1,0 +1,316 @@
+/**
+ * A published snapshot to answer from. Its manifest was proven against its entry in the log; each file is
+ * compared with the manifest's SHA-256 when it is first read, before any answer from it. A read file is kept on
+ * a shelf. The live snapshot's shelf is filled before the snapshot is served (load.ts); old snapshots share one
+ * that forgets what nobody has asked for lately (archive.ts).
+ */
+import type { LRUCache } from "lru-cache";
+import { atOnce } from "../lib/at-once.ts";
+import { DamageError } from "../lib/errors.ts";
+import { NO_QUEUE, type Place } from "../lib/turns.ts";
+import type { Contract } from "../market/contract.ts";
+import { parseSession, sessionStartMs, type Session } from "../market/session.ts";
+import { historyFrom, TIERS, type Tier } from "../market/tier.ts";
+import { parseBasketFile, type BasketFile } from "../render/basket-file.ts";
+import { parseCloseCounts } from "../render/close-counts.ts";
+import type { CloseCounts } from "../public/payload-schemas.ts";
+import { parseCatalog } from "../snapshot/catalog-file.ts";
+import type { FileEntry, Manifest } from "../snapshot/manifest.ts";
+import type { Publication } from "../snapshot/log/entry.ts";
+import {
+  formsOf,
+  readFile,
+  readVerified,
+  type NamedObject,
+} from "../snapshot/stored-snapshot.ts";
+import type { ObjectPart, ObjectStore } from "../ports/store.ts";
+import { FILES, isHistory, snapshotText, type SnapshotName } from "../store/paths.ts";
+import { BUSY, notInSnapshot, type Denial } from "../public/problems.ts";
+import type { Forms } from "../core/serve/entity.ts";
+import type { SnapshotStamp } from "../core/serve/freshness.ts";
+import { PreparedFile, type FileDescription, type FileSource } from "../core/serve/served-file.ts";
+import {
+  inflatedOnce,
+  inflating,
+  streamOf,
+  verified,
+  type OpenBody,
+  type OpenStream,
+} from "../core/serve/stream.ts";
+
+/** A snapshot's files and their parsed content, in memory or read when somebody asks for them. */
+export interface ServedSnapshot extends Pick<Manifest, "tiers"> {
+  readonly stamp: SnapshotStamp;
+  /** Recent baskets and small selections by name and number of overdue sessions; null: none is kept. */
+  readonly computed: LRUCache<string, Forms> | null;
+  /** By path relative to the snapshot's folder. Undefined: the snapshot has no such file. */
+  readonly files: {
+    get(path: string): PreparedFile | undefined;
+  };
+  /** Its catalog, or `busy`. */
+  catalog(place: Place): Promise<readonly Contract[] | Denial>;
+  /** How many closes each contract has, by its id; none in snapshots of older versions. Or `busy`. */
+  closes(place: Place): Promise<ReadonlyMap<string, CloseCounts> | Denial>;
+  /** What baskets of the tier are priced from, or `busy`. */
+  baskets(tier: Tier, place: Place): Promise<BasketFile | Denial>;
+}
+
+/** Something kept, with the memory that it takes. */
+export interface Kept<T> {
+  readonly value: T;
+  readonly bytes: number;
+}
+
+/** Files that were read from snapshots. */
+export interface Shelf {
+  get(name: string): unknown;
+  /**
+   * The kept value, or the result of `read` when it is the place's turn. Requests for the same share one
+   * read.
+   */
+  read<T>(name: string, place: Place, read: () => Promise<Kept<T>>): Promise<T>;
+  /** Forgets what turned out to be damaged while it was sent. */
+  forget(name: string): void;
+  /** Whether the bytes of a file are kept; otherwise it is streamed from the store for each answer. */
+  holds(entry: FileEntry): boolean;
+  /** Coded files with more plain bytes than this are inflated as a stream. */
+  readonly inflatedBytesMax: number;
+}
+
+/** What V8 holds for a file's description, a part of it or header fields, beside its bytes (measured). */
+export const ENTRY_BYTES = 700;
+/** Objects take more memory than the JSON that they are parsed from. */
+const PARSED_COST = 4;
+
+/** What a proven manifest says of the tiers, and of the files by path. */
+export interface Listed extends Pick<Manifest, "tiers"> {
+  readonly entries: ReadonlyMap<string, FileEntry>;
+}
+
+/**
+ * The snapshot. `verifyAll` reads files before anybody asks for them. `onStreamFailure` receives the error if a file that was verified is damaged when it is sent.
+ * Its functions throw DamageError if a file is missing or changed, and UnreachableError if the store does not answer.
+ */
+export function servedSnapshot(
+  store: ObjectStore,
+  publication: Publication,
+  { tiers, entries }: Listed,
+  stamp: SnapshotStamp,
+  shelf: Shelf,
+  onStreamFailure: (error: unknown) => void,
+): ServedSnapshot & { verifyAll(paths: readonly string[]): Promise<void> } {
+  const nameOf = (path: string): string => nameOn(publication, path);
+
+  /** The kept file, or a source that reads it when it is opened. */
+  function sourceFor(entry: FileEntry): FileSource {
+    const name = nameOf(entry.path);
+    const kept = shelf.get(name);
+    if (kept !== undefined) return kept as FileSource;
+    const opened = (form: "plain" | "gzip"): OpenBody => {
+      const open: OpenBody = async (place, range) => {
+        const source = await readSource(entry, place);
+        const body = source[form] as Buffer | OpenBody;
+        return typeof body === "function" ? body(place, range) : body;
+      };
+      return Object.assign(open, { isLaborious: true, isUnread: true });
+    };
+    const piece = pieceOf(store, publication, entry);
+    return {
+      plain: opened("plain"),
+      gzip: entry.gzip === undefined ? null : opened("gzip"),
+      piece: (part, place) => place.run(() => piece(part, place)),
+    };
+  }
+
+  /** Verifies the file, unless that was done before, and keeps what opens it. */
+  function readSource(entry: FileEntry, place: Place): Promise<FileSource> {
+    const name = nameOf(entry.path);
+    return shelf.read(name, place, async () => {
+      // The next request compares the file again before it answers.
+      const onFailure = (error: unknown): void => {
+        shelf.forget(name);
+        onStreamFailure(error);
+      };
+      const isHeld = shelf.holds(entry);
+      const value = await verifiedSource(
+        store,
+        publication,
+        entry,
+        isHeld,
+        shelf,
+        onFailure,
+        place,
+      );
+      return { value, bytes: ENTRY_BYTES + (isHeld ? storedBytes(entry) : 0) };
+    });
+  }
+
+  async function parsed<T>(
+    path: string,
+    place: Place,
+    parse: (bytes: Buffer) => T,
+  ): Promise<T | Denial> {
+    const entry = entries.get(path);
+    if (entry === undefined) return notInSnapshot(stamp.text);
+    const name = nameOf(path);
+    if (shelf.get(name) === undefined && !place.enter()) return BUSY;
+    return shelf.read(name, place, async () => ({
+      value: parse((await readFile(store, publication, entry)).bytes),
+      bytes: entry.bytes * PARSED_COST,
+    }));
+  }
+
+  return {
+    verifyAll: async (paths) => {
+      await atOnce(paths, (path) => readSource(entries.get(path) as FileEntry, NO_QUEUE));
+    },
+    stamp,
+    tiers,
+    computed: null,
+    files: {
+      get(path) {
+        const entry = entries.get(path);
+        const file = entry && descriptionOf(tiers, entry, stamp);
+        return entry && file ? new PreparedFile(file, sourceFor(entry)) : undefined;
+      },
+    },
+    catalog: (place) =>
+      parsed(FILES.catalog, place, (bytes) =>
+        parseCatalog(bytes, `The catalog of snapshot ${stamp.text}`),
+      ),
+    closes: async (place) =>
+      entries.has(FILES.closes) ? parsed(FILES.closes, place, readCloseCounts) : NO_CLOSES,
+    // A tier without a summary has no data.
+    baskets: async ({ name }, place) =>
+      tiers[name] === undefined
+        ? notInSnapshot(stamp.text)
+        : parsed(FILES.basket(name), place, readBaskets),
+  };
+}
+
+/** The name on a shelf: all publications of one snapshot share its files. */
+export const nameOn = (publication: Publication, path: string): string =>
+  `${snapshotText(publication)} ${publication.manifest_sha256} ${path}`;
+
+/** What all files of the publication's snapshot share. `graceMs` Infinity: it is never overdue. */
+export const stampOf = (publication: Publication, graceMs: number): SnapshotStamp => ({
+  text: snapshotText(publication),
+  manifestSha256: publication.manifest_sha256,
+  publication: publication.number,
+  head: publication.session,
+  headMs: sessionStartMs(publication.session),
+  publishedAtMs: Date.parse(publication.at),
+  graceMs,
+});
+
+export const storedBytes = ({ bytes, gzip, stored }: FileEntry): number =>
+  (stored === "gzip" ? 0 : bytes) + (gzip?.bytes ?? 0);
+
+/** What to serve the file as; null: it belongs to no tier, or to one without data. */
+function descriptionOf(
+  tiers: Manifest["tiers"],
+  entry: FileEntry,
+  stamp: SnapshotStamp,
+): FileDescription | null {
+  const { path, tier } = entry;
+  const summary = tier === null ? undefined : tiers[tier];
+  if (tier === null || summary === undefined) return null;
+  const [, name, extension] = /\/(\w+)\.(csv|xlsx|parquet)$/.exec(path) ?? [];
+  const session = parseSession(summary.session_utc) as Session;
+  return {
+    stamp,
+    entry,
+    tier,
+    position: { session, delayedSessions: summary.delayed_sessions },
+    historyFrom: isHistory(path) ? historyFrom(TIERS[tier], session) : null,
+    nameEnd: name === undefined ? null : `${name === "export" ? "" : `-${name}`}.${extension}`,
+  };
+}
+
+/**
+ * Verifies what the file is stored as, also that its coded form is one of its plain bytes. Returns the bytes,
+ * or functions that open and verify them again for each answer. `onStreamFailure` receives the error if a
+ * verified file is damaged later.
+ */
+async function verifiedSource(
+  store: ObjectStore,
+  name: SnapshotName,
+  entry: FileEntry,
+  isHeld: boolean,
+  { inflatedBytesMax }: Shelf,
+  onStreamFailure: (error: unknown) => void,
+  place: Place,
+): Promise<FileSource> {
+  const forms = formsOf(name, entry);
+  const read = (object: NamedObject): Promise<Buffer | OpenStream> =>
+    isHeld
+      ? readVerified(store, object.key, object.sha256, object.bytes)
+      : streamedSource(store, object, onStreamFailure, place);
+  const gzip = forms.gzip && (await read(forms.gzip));
+  const where = `${store.location}/${forms.gzip?.key}`;
+  const opened =
+    gzip && inflating(Buffer.isBuffer(gzip) ? streamOf(gzip) : gzip, entry, where, onStreamFailure);
+  if (opened !== null) await drain(await opened(place));
+  const piece = Buffer.isBuffer(gzip)
+    ? async ({ at, end }: ObjectPart) => gzip.subarray(at, end)
+    : pieceOf(store, name, entry);
+  if (forms.plain !== null) return { plain: await read(forms.plain), gzip, piece };
+  const isSmall = Buffer.isBuffer(gzip) && entry.bytes <= inflatedBytesMax;
+  const plain = isSmall ? inflatedOnce(gzip, entry.bytes, where) : (opened as OpenStream);
+  return { plain, gzip, piece };
+}
+
+const drain = (stream: ReadableStream<Uint8Array>): Promise<void> =>
+  stream.pipeTo(new WritableStream());
+
+/** A function that reads a part of the file's coded form from the store. */
+function pieceOf(store: ObjectStore, name: SnapshotName, entry: FileEntry): FileSource["piece"] {
+  const { gzip } = formsOf(name, entry);
+  return async (part) => {
+    const piece = gzip && (await store.get(gzip.key, gzip.bytes, part));
+    if (piece !== null) return piece;
+    throw new DamageError(`${store.location}/${gzip?.key ?? entry.path} is missing`);
+  };
+}
+
+async function streamedSource(
+  store: ObjectStore,
+  object: NamedObject,
+  onFailure: (error: unknown) => void,
+  place: Place,
+): Promise<OpenStream> {
+  const { key } = object;
+  const where = `${store.location}/${key}`;
+  let isProven = false;
+  const open: OpenStream = async (ofReader, range) => {
+    const found = await store.open(key);
+    if (found === null) throw new DamageError(`${where} is missing`);
+    const onDamage = (error: DamageError): void => {
+      if (isProven) onFailure(error);
+    };
+    return found.stream.pipeThrough(verified(object, where, onDamage, ofReader, range));
+  };
+  await drain(await open(place));
+  isProven = true;
+  return open;
+}
+
+const NO_CLOSES: ReadonlyMap<string, CloseCounts> = new Map();
+
+/** Throws DamageError. */
+function readCloseCounts(bytes: Buffer): ReadonlyMap<string, CloseCounts> {
+  try {
+    return parseCloseCounts(String(bytes));
+  } catch (cause) {
+    throw new DamageError("The snapshot's closes.json cannot be read", [], { cause });
+  }
+}
+
+/** What baskets are priced from. Throws DamageError. */
+function readBaskets(bytes: Buffer): BasketFile {
+  try {
+    return parseBasketFile(bytes);
+  } catch (cause) {
+    throw new DamageError("The snapshot's basket.json cannot be read", [], { cause });
+  }
+}
