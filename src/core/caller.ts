@@ -1,7 +1,7 @@
 /** Who sent a request: finds the key in the header fields and asks the gatekeeper about it. */
 import type { IncomingMessage } from "node:http";
 import type { Gatekeeper } from "../state/gatekeeper.ts";
-import { KEY_PREFIX, LINK_PREFIX } from "../state/api-keys.ts";
+import { KEY_PREFIX, LINK_PREFIX } from "../lib/secrets.ts";
 import type { KeyVerdict } from "../state/verdicts.ts";
 import { cut } from "../lib/text.ts";
 import { shownText } from "../public/query.ts";

@@ -7,7 +7,7 @@ import { KEY_TIER_NAMES, TIERS, tiersWhere } from "../market/tier.ts";
 import { SLOT_NAMES } from "../pages/document-slots.ts";
 import { API, API_VERSION, DATA_ROUTES, parametersOf, type DataRoute } from "../public/routes.ts";
 import { delayText, historyText, tableByTier, tierTable } from "../public/tier-words.ts";
-import { COLUMNS } from "../render/columns.ts";
+import { COLUMNS } from "../public/columns.ts";
 import { filled } from "../site/site-files.ts";
 import { escaped } from "../site/text.js";
 import { SIGNED_MESSAGE } from "../snapshot/log/sign.ts";

@@ -1,6 +1,11 @@
 /** Secrets within texts that are published, or shown in messages. A published text stays public for ever. */
 import { cut } from "./text.ts";
 
+/** The start of every key. */
+export const KEY_PREFIX = "cbk_";
+/** The start of every token of a link. */
+export const LINK_PREFIX = "lnk_";
+
 /** User and password of an address, also of one that cannot be parsed. */
 const USER = /(:[/\\]+)(?:[^/\\?#\s@]+@)+/g;
 /** A parameter of a query or of a fragment, with its value. */

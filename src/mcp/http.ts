@@ -1,4 +1,5 @@
 /** Serves the tools at POST /mcp. Each caller's key and address go on to the API. */
+import { KEY_PREFIX } from "../lib/secrets.ts";
 import { createServer, type Server } from "node:http";
 import {
   createMcpHandler,
@@ -19,7 +20,6 @@ const PATH = "/mcp";
 const SETTINGS = { legacy: "stateless", maxRequestBodySize: 100_000 } as const;
 /** Where the API reads keys, and how each key begins. */
 const KEY_FIELDS: ReadonlySet<string> = new Set(["authorization", "x-api-key"]);
-const KEY_PREFIX = "cbk_";
 /** Fields that frame a message, make it conditional or name its sender. They are never passed on. */
 const OF_MESSAGE =
   /^(?:accept|connection$|content-|expect$|forwarded$|host$|if-|keep-alive$|proxy-|range$|te$|trailer$|transfer-|upgrade|via$|x-forwarded-|x-real-ip$)/;

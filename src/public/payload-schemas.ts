@@ -7,7 +7,7 @@ import { z } from "zod";
 import { EXCLUSION_REASONS, RANGES } from "../market/change.ts";
 import { INDEX_BASE_LEVEL, WEIGHTINGS } from "../market/composite.ts";
 import type { Written } from "../lib/json.ts";
-import { fieldOf, RECORD_COLUMNS, type BoardColumn } from "../render/columns.ts";
+import { fieldOf, RECORD_COLUMNS, type BoardColumn } from "./columns.ts";
 import { CHAINED_METHOD } from "../market/chained.ts";
 import { COMPOSITE } from "../market/indices.ts";
 import { BOARD_BASES } from "../market/series.ts";

@@ -1,5 +1,5 @@
 /** Query parameters: reads them, detects keys in them and reports their faults. */
-import { KEY_PREFIX, LINK_PREFIX } from "../state/api-keys.ts";
+import { KEY_PREFIX, LINK_PREFIX } from "../lib/secrets.ts";
 import { MAX_ITEMS, type Parameter } from "./parameters.ts";
 import { deny, type Denial, type ParameterFault, type ProblemCode } from "./problems.ts";
 

@@ -1,7 +1,7 @@
 /** The table of tiers in words: for the page of plans, the OpenAPI document and docs/reference. */
 import { FREE_SLICE_SIZE, TIER_NAMES, TIERS, type Tier } from "../market/tier.ts";
 import { SESSIONS_PER_DAY } from "../market/session.ts";
-import { counted, grouped } from "../site/text.js";
+import { counted } from "../lib/text.ts";
 import { VINTAGE } from "./parameters.ts";
 import { API, DATA_ROUTES, SUMS_ROUTE, type PlanRow, type Route } from "./routes.ts";
 import { UNCOUNTED_ROUTES } from "./uncounted-routes.ts";
@@ -46,7 +46,7 @@ export function historyText({ history }: Tier): string {
 /** `25,000 per account`, or `unlimited`. */
 function callsText({ keysPerAccount, callsPerMonth }: Tier): string {
   if (callsPerMonth === null) return "unlimited";
-  return `${grouped(String(callsPerMonth), 0)} per ${keysPerAccount === 0 ? "network address" : "account"}`;
+  return `${callsPerMonth.toLocaleString("en-US")} per ${keysPerAccount === 0 ? "network address" : "account"}`;
 }
 
 const FORMATS = { csv: "CSV", xlsx: "Excel", parquet: "Parquet" } as const;

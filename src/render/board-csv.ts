@@ -5,7 +5,7 @@
  */
 import { csvText, harmless } from "../lib/csv.ts";
 import { recordsOf, type TierView } from "../market/view.ts";
-import { COLUMNS, type BoardColumn } from "./columns.ts";
+import { COLUMNS, type BoardColumn } from "../public/columns.ts";
 
 /** The file's text. Empty boards give only the header. */
 export function renderCsv(view: TierView): string {

@@ -16,7 +16,7 @@ import {
   type TierView,
 } from "../market/view.ts";
 import { historyFrom } from "../market/tier.ts";
-import { fieldOf, RECORD_COLUMNS, type BoardColumn } from "./columns.ts";
+import { fieldOf, RECORD_COLUMNS, type BoardColumn } from "../public/columns.ts";
 import { envelopeFields, type Envelope } from "./envelope.ts";
 import type { IndexWithSeries } from "./index-files.ts";
 import * as schemas from "../public/payload-schemas.ts";

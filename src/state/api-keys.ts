@@ -7,11 +7,8 @@
 import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { InputError } from "../lib/errors.ts";
+import { KEY_PREFIX, LINK_PREFIX } from "../lib/secrets.ts";
 
-/** The start of every key. */
-export const KEY_PREFIX = "cbk_";
-/** The start of every token of a link. */
-export const LINK_PREFIX = "lnk_";
 const SECRET_CHARACTERS = 43;
 const CHECK_CHARACTERS = 6;
 const KEY_ID_CHARACTERS = 12;

@@ -13,7 +13,8 @@ import { DamageError } from "../lib/errors.ts";
 import { TIERS, type Tier } from "../market/tier.ts";
 import { findAccount, findKey, trialLapsesAtMs, voidAtMs } from "./accounts.ts";
 import type { Subject } from "../ports/state.ts";
-import { KEY_PREFIX, keySha256, looksLikeKey, looksLikeLink } from "./api-keys.ts";
+import { KEY_PREFIX } from "../lib/secrets.ts";
+import { keySha256, looksLikeKey, looksLikeLink } from "./api-keys.ts";
 
 const REMEMBERED_KEYS = 100_000;
 /** Unknown keys are remembered apart, so that guesses cannot push out valid keys. */

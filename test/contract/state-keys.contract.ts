@@ -1,7 +1,8 @@
 /** The promises of every state driver about keys and accounts. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { TIERS } from "../../src/market/tier.ts";
-import { keyIdOf, LINK_PREFIX } from "../../src/state/api-keys.ts";
+import { keyIdOf } from "../../src/state/api-keys.ts";
+import { LINK_PREFIX } from "../../src/lib/secrets.ts";
 import { openRegistry } from "./open-registry.ts";
 import { ConflictError, InputError, RefusedError } from "../../src/lib/errors.ts";
 import { codeOf, HOUR_MS, START, StateInUse, SOON } from "./state-under-test.ts";

@@ -13,7 +13,7 @@ import { COMMANDS } from "../../src/main.ts";
 import { MICROS_PER_UNIT } from "../../src/market/decimal.ts";
 import { tierTable } from "../../src/public/tier-words.ts";
 import { PROBLEMS } from "../../src/public/problems.ts";
-import { COLUMNS } from "../../src/render/columns.ts";
+import { COLUMNS } from "../../src/public/columns.ts";
 import { createState } from "../../src/state/open.ts";
 import { chipboard, Serving } from "../program/program.ts";
 import { logMessages } from "./log-messages.ts";

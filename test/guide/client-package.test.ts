@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { PROGRAM } from "../../src/lib/version.ts";
-import { COLUMNS, fieldOf, RECORD_COLUMNS } from "../../src/render/columns.ts";
+import { COLUMNS, fieldOf, RECORD_COLUMNS } from "../../src/public/columns.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { catalogOf, mustPublish, quotesOf } from "../cli/small-market.ts";
 import { EXPECTED } from "../golden/golden-market.ts";

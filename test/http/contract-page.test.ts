@@ -3,7 +3,7 @@ import { buffer, text } from "node:stream/consumers";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { TIER_NAMES, type TierName } from "../../src/market/tier.ts";
-import { fieldOf, RECORD_COLUMNS } from "../../src/render/columns.ts";
+import { fieldOf, RECORD_COLUMNS } from "../../src/public/columns.ts";
 import type { ContractBody } from "../../src/site/record.js";
 import { dayText } from "../../src/site/axis.js";
 import { rounded } from "../../src/site/decimal.js";

@@ -1,6 +1,6 @@
 /** A contract's record as HTML, where the answer lacks fields or holds a text that is no link. */
 import { describe, expect, test } from "vitest";
-import { fieldOf, RECORD_COLUMNS } from "../../src/render/columns.ts";
+import { fieldOf, RECORD_COLUMNS } from "../../src/public/columns.ts";
 import {
   closesTable,
   detailsHtml,

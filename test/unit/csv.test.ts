@@ -2,7 +2,7 @@ import { parse } from "csv-parse/sync";
 import { describe, expect, it } from "vitest";
 import { TIERS } from "../../src/market/tier.ts";
 import { recordsOf } from "../../src/market/view.ts";
-import { COLUMNS } from "../../src/render/columns.ts";
+import { COLUMNS } from "../../src/public/columns.ts";
 import { renderCsv } from "../../src/render/board-csv.ts";
 import { HEAD, VARIED, listing, viewOf, type Listing } from "./market-fixture.ts";
 

@@ -1,7 +1,7 @@
 /** A rendered workbook as a spreadsheet reads it: its sheets, and their cells by column. */
 import exceljs, { type CellValue, type Workbook, type Worksheet } from "exceljs";
 import type { TierView } from "../../src/market/view.ts";
-import { WORKBOOK_COLUMNS } from "../../src/render/columns.ts";
+import { WORKBOOK_COLUMNS } from "../../src/public/columns.ts";
 import { renderWorkbook } from "../../src/render/workbook/workbook.ts";
 
 export const ATTRIBUTION = "Levels: example.com";

@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { BOARDS } from "../../src/market/contract.ts";
 import { parseSession, type Session } from "../../src/market/session.ts";
 import { TIERS } from "../../src/market/tier.ts";
-import { COLUMNS, WORKBOOK_COLUMNS, type BoardColumn } from "../../src/render/columns.ts";
+import { COLUMNS, WORKBOOK_COLUMNS, type BoardColumn } from "../../src/public/columns.ts";
 import { renderWorkbook } from "../../src/render/workbook/workbook.ts";
 import { listing, VARIED, viewOf } from "./market-fixture.ts";
 import { ATTRIBUTION, cellOf, cellsOf, NAMES, read, sheetOf } from "./workbook-sheets.ts";

@@ -4,7 +4,7 @@
  */
 import { InputError } from "../../lib/errors.ts";
 import { TIERS, type TierName } from "../../market/tier.ts";
-import { KEY_PREFIX, LINK_PREFIX, quoted } from "../../state/api-keys.ts";
+import { KEY_PREFIX, LINK_PREFIX } from "../../lib/secrets.ts";
 import { VINTAGE } from "../../public/parameters.ts";
 import {
   faultsDenial,
@@ -50,14 +50,14 @@ export function parseLinkPath(text: string, nowMs: number): string {
   }
   if (target === undefined) {
     const names = LINKED.map((route) => route.path.slice(API.length)).join(", ");
-    throw new InputError(`Path ${quoted(text)}: expected one of ${names}, and its parameters`);
+    throw new InputError(`Path ${JSON.stringify(text)}: expected one of ${names}, and its parameters`);
   }
   const { route, query } = target;
   const faults = nameFaults(query, parametersOf(route));
   readSelection(route, query, faults);
   if (namesAny(query, VINTAGE)) readVintage(query, nowMs, faults);
   const denial = faultsDenial(faults);
-  if (denial !== null) throw new InputError(`Path ${quoted(text)}: ${denial.detail}`);
+  if (denial !== null) throw new InputError(`Path ${JSON.stringify(text)}: ${denial.detail}`);
   return path;
 }
 

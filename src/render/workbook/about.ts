@@ -3,7 +3,7 @@ import type { Workbook } from "exceljs";
 import type { BoardBasis } from "../../market/series.ts";
 import { sessionUtc } from "../../market/session.ts";
 import type { TierView } from "../../market/view.ts";
-import { WORKBOOK_COLUMNS } from "../columns.ts";
+import { WORKBOOK_COLUMNS } from "../../public/columns.ts";
 import { HEADER_FONT } from "./font.ts";
 import { cellText } from "./cell-text.ts";
 

@@ -10,7 +10,7 @@ import type { Workbook } from "exceljs";
 import { BOARDS } from "../../market/contract.ts";
 import { sessionStartMs, type Session } from "../../market/session.ts";
 import type { BoardRecord, TierView } from "../../market/view.ts";
-import { SHEET_NAMES, WORKBOOK_COLUMNS, type BoardColumn } from "../columns.ts";
+import { SHEET_NAMES, WORKBOOK_COLUMNS, type BoardColumn } from "../../public/columns.ts";
 import { addAboutSheet } from "./about.ts";
 import { FONT, HEADER_FONT } from "./font.ts";
 import { cellText, linkTarget, shownWidth } from "./cell-text.ts";
