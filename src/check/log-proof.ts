@@ -3,10 +3,10 @@ import { DamageError } from "../lib/errors.ts";
 import {
   ENTRY_BYTES_MAX,
   isPublication,
-  parseEntry,
   type Publication,
   type StoredEntry,
 } from "../snapshot/log/entry.ts";
+import { parseEntry } from "../snapshot/log/entry-bytes.ts";
 import { requireSigned } from "../snapshot/log/sign.ts";
 import { walkLog } from "../snapshot/log/walk.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";

@@ -3,7 +3,8 @@ import type { Agent } from "node:http";
 import { DamageError, UnreachableError } from "../lib/errors.ts";
 import { agentFor, get, type HttpAnswer } from "../lib/http-get.ts";
 import { cut } from "../lib/text.ts";
-import { digestField, sha256Hex } from "../snapshot/digest.ts";
+import { digestField } from "../core/serve/entity.ts";
+import { sha256Hex } from "../snapshot/digest.ts";
 
 const REQUEST_MS = 60_000;
 const CHECK_MS = 15 * 60_000;

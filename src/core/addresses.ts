@@ -1,102 +1,92 @@
-/** Which address answers with what, as one h3 app. Each request takes the same road (road.ts). */
-import { H3, type H3Event } from "h3";
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { FastResponse } from "srvx";
-import { jsonDocument, type Asked, type Found, type Outcome } from "./outcome.ts";
-import { contractList } from "./find/contract-list.ts";
-import { dataAnswers, type DataSources } from "./find/data.ts";
-import { targetOf, type LinkTarget } from "./find/link-target.ts";
-import type { PublicLog } from "./publications/public-log.ts";
-import { readiness } from "./find/readiness.ts";
+/** Which address answers with what: the routes of the interface's tables, each with its handler, and the pages. */
+import type { Place } from "../lib/turns.ts";
 import { faultsDenial, nameFaults } from "../public/query.ts";
-import { DATA_ROUTES, LINK_PATH, SUMS_ROUTE } from "../public/routes.ts";
-import { PAGES, UNCOUNTED_ROUTES } from "../public/uncounted-routes.ts";
+import {
+  DATA_ROUTES,
+  isExact,
+  LINK_PATH,
+  prefixOf,
+  SUMS_ROUTE,
+  takesId,
+} from "../public/routes.ts";
+import { UNCOUNTED_ROUTES } from "../public/uncounted-routes.ts";
+import type { AdmittedCaller } from "./caller.ts";
+import { contractList } from "./find/contract-list.ts";
+import { dataAnswers } from "./find/data.ts";
+import { targetOf, type LinkTarget } from "./find/link-target.ts";
+import { readiness } from "./find/readiness.ts";
+import { jsonDocument, type Asked, type Outcome } from "./outcome.ts";
+import { publicLog } from "./publications/public-log.ts";
 import { usageReply } from "./quota.ts";
-import { roadOf, type Address, type RoadOptions } from "./answer.ts";
+import type { World } from "./world.ts";
 
-export interface AppOptions extends DataSources, RoadOptions {
-  /** The answers that stay, by path. */
-  readonly pages: ReadonlyMap<string, Promise<Found>>;
-  /** Those that change with the snapshot. */
-  readonly livePages: ReadonlyMap<string, (asked: Asked) => Promise<Outcome>>;
-  readonly publicLog: PublicLog;
+type Finding = Outcome | Promise<Outcome>;
+
+/** An address: whose answers it gives, whether one costs a call, and how to find it. */
+export type Address = {
+  /** `{id}` stands for one segment. */
+  readonly path: string;
+} & (
+  | {
+      /** The answer needs no key, and never waits for the state. */
+      readonly reader: "everybody";
+      readonly find: (asked: Asked) => Finding;
+    }
+  | {
+      /** A link names its reader by itself. */
+      readonly reader: "caller" | "link";
+      readonly isCounted: boolean;
+      /** All refusals that need neither the body nor a count are decided here. */
+      readonly find: (asked: Asked, reader: AdmittedCaller, place: Place) => Finding;
+    }
+);
+
+/** All addresses, by their path, and those with an id by the path before it. */
+export interface Addresses {
+  readonly exact: ReadonlyMap<string, Address>;
+  readonly withId: ReadonlyMap<string, Address>;
 }
 
-/** What Node hands over. */
-interface HttpPair {
-  readonly req: IncomingMessage;
-  readonly res: ServerResponse;
+/** The address with this path, which is neither decoded nor resolved; null: there is none. */
+export function addressOfPath({ exact, withId }: Addresses, path: string): Address | null {
+  const found = exact.get(path);
+  if (found !== undefined) return found;
+  const address = withId.get(path.slice(0, path.lastIndexOf("/") + 1));
+  return address !== undefined && isExact(path, address.path) ? address : null;
 }
 
-/** The road writes to the connection itself, so h3 gets an answer that nobody sends. */
-const SENT = new FastResponse(null);
-
-/** Makes the app. It takes requests of Node's HTTP server (see server.ts). */
-export function createApp(options: AppOptions): H3 {
-  // A path with malformed escapes reaches the routes and gets a 404.
-  const app = new H3({ allowMalformedURL: true, silent: true });
-  const travel = roadOf(options);
-  const sent = (): Response => SENT;
-  const handlerFor = (address: Address | null) => (event: H3Event) => {
-    const { node } = event.runtime as { readonly node: HttpPair };
-    return travel(address, node.req, node.res).then(sent);
-  };
-  for (const address of addressesOf(options)) {
-    app.all(address.path.replace("{id}", ":id"), handlerFor(address));
-  }
-  app.all("/**", handlerFor(null));
-  return app;
-}
-
-function addressesOf(options: AppOptions): Address[] {
-  const { gatekeeper, pages, livePages, publicLog, live, pollMs } = options;
-  const data = dataAnswers(options);
-  const open = (path: string, find: (asked: Asked) => Outcome | Promise<Outcome>): Address => ({
+/** The addresses of a world. */
+export function addressesOf(world: World): Addresses {
+  const { accounts, live, pages, pollMs, platform } = world;
+  const data = dataAnswers(world);
+  const log = publicLog(world);
+  const { health, readiness: ready, feed, status, entry, usage } = UNCOUNTED_ROUTES;
+  const { contracts, contractsCsv, publications } = UNCOUNTED_ROUTES;
+  const open = (path: string, find: (asked: Asked) => Finding): Address => ({
     path,
     reader: "everybody",
     find,
   });
-  return [
-    open(UNCOUNTED_ROUTES.health.path, () => jsonDocument({ status: "ok" })),
-    open(UNCOUNTED_ROUTES.readiness.path, ({ nowMs }) =>
-      readiness(live, gatekeeper, nowMs, pollMs),
-    ),
-    open(UNCOUNTED_ROUTES.feed.path, () => publicLog.feed()),
-    open(UNCOUNTED_ROUTES.status.path, (asked) => publicLog.status(asked)),
-    open(PAGES.status.path, (asked) => publicLog.statusPage(asked)),
-    open(PAGES.corrections.path, () => publicLog.correctionsPage()),
-    ...[...livePages].map(([path, find]) => open(path, find)),
-    ...[...pages].map(([path, found]) => open(path, () => found)),
-    open(UNCOUNTED_ROUTES.entry.path, (asked) => publicLog.entry(asked)),
-    {
-      path: UNCOUNTED_ROUTES.usage.path,
-      reader: "caller",
-      isCounted: false,
-      find: async (asked, caller) => {
-        const fault = asked.bodyFault() ?? faultsDenial(nameFaults(asked.query, []));
-        if (fault !== null) return fault;
-        const used = await gatekeeper.counts.used(caller.subject, asked.nowMs);
-        return usageReply(caller, used, asked.nowMs);
-      },
-    },
-    {
-      path: UNCOUNTED_ROUTES.contracts.path,
-      reader: "caller",
-      isCounted: false,
-      find: contractList(options, "json"),
-    },
-    {
-      path: UNCOUNTED_ROUTES.contractsCsv.path,
-      reader: "caller",
-      isCounted: false,
-      find: contractList(options, "csv"),
-    },
-    {
-      path: UNCOUNTED_ROUTES.publications.path,
-      reader: "caller",
-      isCounted: false,
-      find: (asked) => publicLog.list(asked),
-    },
+  const ofCaller = (
+    { path }: { readonly path: string },
+    find: (asked: Asked, caller: AdmittedCaller) => Finding,
+  ): Address => ({ path, reader: "caller", isCounted: false, find });
+  const all: Address[] = [
+    open(health.path, () => jsonDocument({ status: "ok" }, platform)),
+    open(ready.path, ({ nowMs }) => readiness(live, accounts, nowMs, pollMs, platform)),
+    open(feed.path, () => log.feed()),
+    open(status.path, (asked) => log.status(asked)),
+    open(entry.path, (asked) => log.entry(asked)),
+    ...[...pages.answers].map(([path, find]) => open(path, find)),
+    ofCaller(usage, async (asked, caller) => {
+      const fault = asked.bodyFault() ?? faultsDenial(nameFaults(asked.query, []));
+      if (fault !== null) return fault;
+      const used = await accounts.counts.used(caller.subject, asked.nowMs);
+      return usageReply(caller, used, asked.nowMs, platform);
+    }),
+    ofCaller(contracts, contractList(world, "json")),
+    ofCaller(contractsCsv, contractList(world, "csv")),
+    ofCaller(publications, (asked) => log.list(asked)),
     ...[...Object.values(DATA_ROUTES), SUMS_ROUTE].map((route): Address => ({
       path: route.path,
       reader: "caller",
@@ -107,18 +97,21 @@ function addressesOf(options: AppOptions): Address[] {
       path: LINK_PATH,
       reader: "link",
       isCounted: true,
-      // Answers with what its account would read; the road has seen that the link names a file.
+      // Answers with what its account would read; the link is known to name a file.
       find: (asked, holder, place) => {
         const { route, path, query } = targetOf(holder.path as string) as LinkTarget;
         const { headers, nowMs, requestId } = asked;
         const bodyFault = (): ReturnType<Asked["bodyFault"]> => asked.bodyFault();
-        return data(
-          route,
-          { path, query, headers, route: asked.route, nowMs, requestId, bodyFault },
-          holder,
-          place,
-        );
+        const ofTarget = { path, query, headers, route: asked.route, nowMs, requestId, bodyFault };
+        return data(route, ofTarget, holder, place);
       },
     },
   ];
+  const [withId = [], exact = []] = [true, false].map((takes) =>
+    all.filter(({ path }) => takesId(path) === takes),
+  );
+  return {
+    exact: new Map(exact.map((address) => [address.path, address])),
+    withId: new Map(withId.map((address) => [prefixOf(address.path), address])),
+  };
 }

@@ -1,11 +1,10 @@
-/** Who sent a request: finds the key in the header fields and asks the gatekeeper about it. */
-import type { IncomingMessage } from "node:http";
-import type { Gatekeeper } from "../state/gatekeeper.ts";
+/** Who sent a request: finds the key in the header fields and asks the accounts about it. */
+import type { Accounts, KeyVerdict } from "../ports/accounts.ts";
 import { KEY_PREFIX, LINK_PREFIX } from "../lib/secrets.ts";
-import type { KeyVerdict } from "../state/verdicts.ts";
 import { cut } from "../lib/text.ts";
 import { shownText } from "../public/query.ts";
 import { KEYLESS } from "../market/tier.ts";
+import { countFields, fieldIn, type Ask } from "./ask.ts";
 import type { Reader } from "./outcome.ts";
 import { clientAddress, type AddressGroup } from "./client-address.ts";
 
@@ -16,7 +15,11 @@ export type AdmittedCaller = Caller & Reader;
 
 export const isAdmitted = (caller: Caller): caller is AdmittedCaller => caller.refusal === null;
 
-const BASE64 = /^[a-z0-9+/]*={0,2}$/i;
+/** The characters of Base64 (RFC 4648, 4), padded or not; a last one that is alone says nothing. */
+function decodedBasic(text: string): string {
+  const [, digits = ""] = /^([a-z0-9+/]*)={0,2}$/i.exec(text) ?? [];
+  return atob(digits.length % 4 === 1 ? digits.slice(0, -1) : digits);
+}
 const NO_KEY_AT_ALL = "";
 
 /** The scheme of a field's value in lower case, and what follows it (RFC 9110, 11.4). */
@@ -33,18 +36,18 @@ function credentialsIn(value: string): [scheme: string, rest: string] {
  * without a scheme, two Authorization fields, an empty one alone, a Bearer value of more than one word, and Basic without
  * a key all count as an invalid key: the caller tried to send a key and must not silently get the free slice.
  */
-function readKey(request: IncomingMessage): string | null {
-  const { authorization } = request.headers;
-  // Node joins repeated x-api-key fields with commas, and no key contains a comma.
-  const apiKey = request.headers["x-api-key"] as string | undefined;
+function readKey({ headers, rawHeaders }: Ask): string | null {
+  const authorization = fieldIn(headers, "authorization");
+  // Repeated x-api-key fields are joined with commas, and no key contains a comma.
+  const apiKey = fieldIn(headers, "x-api-key");
   if (authorization !== undefined) {
-    if (countFields(request.rawHeaders, "authorization") > 1) return NO_KEY_AT_ALL;
+    if (countFields(rawHeaders, "authorization") > 1) return NO_KEY_AT_ALL;
     if (authorization === "") return apiKey ?? NO_KEY_AT_ALL;
     const [scheme, sent] = credentialsIn(authorization);
     if (scheme === "bearer") return sent;
     if (authorization.startsWith(KEY_PREFIX)) return NO_KEY_AT_ALL;
     if (scheme === "basic") {
-      const decoded = BASE64.test(sent) ? Buffer.from(sent, "base64").toString("latin1") : "";
+      const decoded = decodedBasic(sent);
       const holdsKey = sent.includes(KEY_PREFIX) || decoded.includes(KEY_PREFIX);
       if (apiKey === undefined || holdsKey) return keyIn(decoded);
     }
@@ -57,11 +60,11 @@ function readKey(request: IncomingMessage): string | null {
  * undefined. The value of the field, or of the cookie, begins with a key, perhaps after a scheme. Such a caller also
  * tried to send a key. Programs add Basic by themselves, so that without a key in it nobody has tried.
  */
-export function misplacedIn(request: IncomingMessage): string | undefined {
-  const read = readKey(request) ?? "";
+export function misplacedIn(ask: Ask): string | undefined {
+  const read = readKey(ask) ?? "";
   if (read.startsWith(KEY_PREFIX)) return undefined;
-  if (read !== "" && !isBasic(request.headers.authorization)) return undefined;
-  const { rawHeaders } = request;
+  if (read !== "" && !isBasic(fieldIn(ask.headers, "authorization"))) return undefined;
+  const { rawHeaders } = ask;
   for (let at = 1; at < rawHeaders.length; at += 2) {
     const value = rawHeaders[at] as string;
     if (!value.includes(KEY_PREFIX)) continue;
@@ -110,9 +113,9 @@ const holdsKey = ({ value }: Pair): boolean => beginsWithKey(value);
 
 const PAIRS_MAX = 32;
 
-/** What the gatekeeper must judge; null: the request has no key. */
-const presentedKey = (request: IncomingMessage): string | null =>
-  readKey(request) ?? (misplacedIn(request) === undefined ? null : NO_KEY_AT_ALL);
+/** What is to be judged; null: the request has no key. */
+const presentedKey = (ask: Ask): string | null =>
+  readKey(ask) ?? (misplacedIn(ask) === undefined ? null : NO_KEY_AT_ALL);
 
 /** The key in Basic's `user:password` (RFC 7617, 2): the password or, if it is empty, the user. */
 function keyIn(userPass: string): string {
@@ -126,54 +129,38 @@ function keyIn(userPass: string): string {
  * not seen counts as no key.
  */
 export function identify(
-  request: IncomingMessage,
+  ask: Ask,
   trustedHops: number,
-  gatekeeper: Gatekeeper,
+  accounts: Accounts,
   nowMs: number,
   asksState: boolean,
 ): Caller | Promise<Caller> {
-  const { verdicts, counts } = gatekeeper;
+  const { verdicts, counts } = accounts;
   const noted = (caller: Caller): Caller => {
     if (caller.refusal === null && caller.keyId !== null) counts.noteUse(caller.keyId, nowMs);
     return caller;
   };
-  const key = presentedKey(request);
+  const key = presentedKey(ask);
   if (key !== null && asksState) {
     const verdict = verdicts.authenticate(key);
     return verdict instanceof Promise ? verdict.then(noted) : noted(verdict);
   }
   const known = key === null ? null : verdicts.known(key);
-  return known ?? callerAt(addressOf(request, trustedHops), gatekeeper, nowMs);
+  return known ?? callerAt(addressOf(ask, trustedHops), accounts, nowMs);
 }
 
 /** The holder of the link with this token; refused as `invalid_key` if there is none. */
-export const identifyLink = (token: string, { verdicts }: Gatekeeper): Caller | Promise<Caller> =>
+export const identifyLink = (token: string, { verdicts }: Accounts): Caller | Promise<Caller> =>
   verdicts.authenticate(token, LINK_PREFIX);
 
 /** The caller without a key at this address. */
-export function callerAt(
-  address: AddressGroup,
-  gatekeeper: Gatekeeper,
-  nowMs: number,
-): AdmittedCaller {
-  const subject = gatekeeper.addressSubject(address, nowMs);
+export function callerAt(address: AddressGroup, accounts: Accounts, nowMs: number): AdmittedCaller {
+  const subject = accounts.addressSubject(address, nowMs);
   return { account: null, tier: KEYLESS, subject, keyId: null, path: null, refusal: null };
 }
 
 /** The address group that a request without a key is counted for. */
-export const addressOf = (request: IncomingMessage, trustedHops: number): AddressGroup =>
-  clientAddress(
-    request.socket.remoteAddress,
-    request.headers["x-forwarded-for"] as string | undefined,
-    trustedHops,
-  );
-
-/** How many fields have this name. `headers` hides repeats of some fields; `rawHeaders` does not. */
-export function countFields(rawHeaders: readonly string[], name: string): number {
-  let count = 0;
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const field = rawHeaders[at] as string;
-    if (field.length === name.length && field.toLowerCase() === name) count += 1;
-  }
-  return count;
-}
+export const addressOf = (
+  { peer, headers }: Pick<Ask, "peer" | "headers">,
+  trustedHops: number,
+): AddressGroup => clientAddress(peer, fieldIn(headers, "x-forwarded-for"), trustedHops);

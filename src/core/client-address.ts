@@ -1,5 +1,11 @@
 /** Finds the address that a request without a key is counted for. */
-import { isIP, isIPv4 } from "node:net";
+
+const BYTE = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])";
+const IPV4 = new RegExp(`^${BYTE}(?:\\.${BYTE}){3}$`);
+const isIPv4 = (text: string): boolean => IPV4.test(text);
+/** Of an IPv6 address the longest text has 45 characters (RFC 4291, 2.2). */
+const IPV6 = /^(?=.*:)[0-9a-f:.]{2,45}$/i;
+const isIPv6 = (text: string): boolean => IPV6.test(text) && URL.canParse(`http://[${text}]`);
 
 /** Addresses that share one quota: an IPv4 address or an IPv6 /64 (`2001:db8:0:1::/64`). */
 export type AddressGroup = string;
@@ -27,7 +33,7 @@ export function wholeAddress(
     const entries = forwardedFor.split(",");
     for (let hop = 1; hop <= trustedHops && hop <= entries.length; hop++) {
       const address = withoutPort((entries[entries.length - hop] as string).trim());
-      if (isIP(address) === 0) break;
+      if (!isIPv4(address) && !isIPv6(withoutZone(address))) break;
       client = address;
     }
   }
@@ -37,9 +43,9 @@ export function wholeAddress(
 /** An IPv4 address itself (also from `::ffff:a.b.c.d`), the /64 of an IPv6 address, or `unknown`. */
 export function addressGroup(address: string): AddressGroup {
   if (isIPv4(address)) return address;
-  const withoutZone = address.replace(/%.*$/, "");
-  if (isIP(withoutZone) !== 6) return "unknown";
-  const groups = ipv6Groups(withoutZone);
+  const numbers = withoutZone(address);
+  if (!isIPv6(numbers)) return "unknown";
+  const groups = ipv6Groups(numbers);
   if (groups.slice(0, 6).join() === "0,0,0,0,0,ffff") {
     const [high = 0, low = 0] = groups.slice(6).map((group) => Number.parseInt(group, 16));
     return [high >> 8, high & 0xff, low >> 8, low & 0xff].join(".");
@@ -59,6 +65,9 @@ function withoutPort(entry: string): string {
   const parts = /^\[([^\]]+)\](?::\d+)?$/.exec(entry) ?? /^([\d.]+):\d+$/.exec(entry);
   return parts?.[1] ?? entry;
 }
+
+/** An address of a link of the machine may name it: `fe80::1%eth0`. */
+const withoutZone = (address: string): string => address.replace(/%.*$/, "");
 
 /** The eight groups in hexadecimal (RFC 4291, 2.2). URLs write each address in one way, with one `::` at most. */
 function ipv6Groups(address: string): string[] {

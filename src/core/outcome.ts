@@ -1,11 +1,13 @@
-/** The requests that handlers get, and their answers. http/road.ts calls them. */
-import type { IncomingHttpHeaders } from "node:http";
+/** The requests that handlers get, and their outcomes. answer.ts calls them. */
+import { utf8 } from "../lib/bytes.ts";
 import type { Place } from "../lib/turns.ts";
 import type { Tier } from "../market/tier.ts";
+import type { Platform } from "../ports/platform.ts";
 import type { Subject } from "../ports/state.ts";
 import type { Denial, ProblemCode } from "../public/problems.ts";
 import type { Query } from "../public/query.ts";
 import { JSON_TYPE } from "../store/media-types.ts";
+import type { FieldsByName } from "./ask.ts";
 import {
   CORS_HEADERS,
   VARY,
@@ -24,7 +26,7 @@ export interface Asked {
   /** The path as sent: not decoded, dot segments not resolved. */
   readonly path: string;
   readonly query: Query;
-  readonly headers: IncomingHttpHeaders;
+  readonly headers: FieldsByName;
   /** The path template of the route that answers. */
   readonly route: string;
   /** When the request arrived (epoch milliseconds, by the service's clock). */
@@ -68,13 +70,16 @@ export interface Unmade extends Sendable {
   make(place: Place): Promise<Forms | Denial>;
 }
 
+/** Bytes, of which a list is one body, or a stream of them. */
+export type Body = Exclude<Entity["body"], Function> | ReadableStream<Uint8Array>;
+
 /** An answer as it is sent, whatever the request's preconditions. */
 export interface Reply {
   readonly kind: "reply";
   readonly status: number;
   readonly raw: RawFields;
-  /** Null: no body. A list is one body. */
-  readonly body: Exclude<Entity["body"], Function> | ReadableStream<Uint8Array> | null;
+  /** Null: no body. */
+  readonly body: Body | null;
   /** The code of a problem, for the log. */
   readonly code?: ProblemCode;
 }
@@ -90,7 +95,7 @@ export const isSendable = (outcome: Outcome): outcome is Found | Unmade =>
 export type Content = Omit<Found, "cacheControl"> | Omit<Unmade, "cacheControl">;
 
 /** A document that caches must not store. */
-export const uncached = (body: Buffer, mediaType: string): HeaderFields => ({
+export const uncached = (body: Uint8Array, mediaType: string): HeaderFields => ({
   ...CORS_HEADERS,
   "content-type": mediaType,
   "content-length": String(body.length),
@@ -99,14 +104,14 @@ export const uncached = (body: Buffer, mediaType: string): HeaderFields => ({
 });
 
 /** A small JSON document, made for each request, that caches must not store. It has no level that its tag could tell. */
-export function jsonDocument(value: unknown): Found {
+export function jsonDocument(value: unknown, platform: Platform): Found {
   const text = `${JSON.stringify(value)}\n`;
   const content = { "content-type": JSON_TYPE };
   const entity = entityOf({
-    etag: tagOf(text),
+    etag: tagOf(platform, text),
     modifiedMs: null,
     content,
-    body: Buffer.from(text),
+    body: utf8(text),
   });
   return { kind: "found", forms: { identity: entity }, cacheControl: "no-store" };
 }

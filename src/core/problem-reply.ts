@@ -1,15 +1,13 @@
 /** Problems as HTTP: the document for programs, and a page for a browser. Also the answer to OPTIONS. */
-import type { IncomingHttpHeaders } from "node:http";
-import { filled, siteFile } from "../site/site-files.ts";
-import { escaped } from "../site/text.js";
-import { PROBLEM_MEDIA_TYPE, problemBody, PROBLEMS, type Denial } from "../public/problems.ts";
-import { shownText } from "../public/query.ts";
+import { utf8 } from "../lib/bytes.ts";
+import { PROBLEM_MEDIA_TYPE, problemBody, type Denial } from "../public/problems.ts";
 import { CORS_HEADERS, rawOf, VARY } from "./serve/entity.ts";
 import { parseWeights } from "./serve/intent.ts";
-import { PAGES } from "../public/uncounted-routes.ts";
 import { uncached, type Asked, type Reply } from "./outcome.ts";
 import { HTML_TYPE } from "../store/media-types.ts";
-import { asSent, framed, GUARDED, hrefOf, rootOf, type Service } from "../pages/page-frame.ts";
+import { fieldIn, type FieldsByName } from "./ask.ts";
+import { GUARDED } from "./serve/document.ts";
+import type { World } from "./world.ts";
 
 /** The methods that every address accepts. */
 export const ALLOWED_METHODS = "GET, HEAD, OPTIONS";
@@ -27,9 +25,8 @@ const FIELD_NAME = /^[\w-]{1,64}$/;
  * by themselves. All are allowed: a page can send nothing that any other program could not, and nothing of the answer
  * depends on such a field.
  */
-export function optionsReply({
-  "access-control-request-headers": wanted = "",
-}: IncomingHttpHeaders): Reply {
+export function optionsReply(headers: FieldsByName): Reply {
+  const wanted = fieldIn(headers, "access-control-request-headers") ?? "";
   const names = wanted.split(",", FURTHER_FIELDS_MAX).map((name) => name.trim());
   const allowed = [ALLOWED_FIELDS, ...names.filter((name) => FIELD_NAME.test(name))];
   return {
@@ -57,12 +54,13 @@ export const PROGRAMS = "/api/";
 export function problemReply(
   denial: Denial,
   { path, headers, requestId }: Pick<Asked, "path" | "headers" | "requestId">,
-  service: Service,
-): Reply & { readonly body: Buffer } {
+  { publicUrl, pages }: Pick<World, "publicUrl" | "pages">,
+): Reply & { readonly body: Uint8Array } {
   const { status, code, retryAfterMs, sizeBytes } = denial;
   const isForPrograms = path.startsWith(PROGRAMS);
-  const page = isForPrograms ? null : problemPage(denial, path, headers.accept, requestId, service);
-  const body = page ?? Buffer.from(problemBody(denial, service.publicUrl ?? "", requestId));
+  const isForPeople = !isForPrograms && prefersPage(fieldIn(headers, "accept"));
+  const page = isForPeople ? pages.problem(denial, path, requestId) : null;
+  const body = page ?? utf8(problemBody(denial, publicUrl ?? "", requestId));
   const fields = {
     ...uncached(body, page === null ? PROBLEM_MEDIA_TYPE : HTML_TYPE),
     ...(page !== null && GUARDED),
@@ -80,41 +78,6 @@ export function problemReply(
     ...(sizeBytes !== undefined && { "content-range": `bytes */${sizeBytes}` }),
   };
   return { kind: "reply", status, code, raw: rawOf(fields), body };
-}
-
-/** No page is deeper. A path of nothing but slashes must not make a page of megabytes. */
-const MAX_DEPTH = 16;
-
-/** The page for a request of `path`; null: the Accept field does not prefer one, or no page is so deep. */
-function problemPage(
-  { code, status, detail, extras }: Denial,
-  path: string,
-  accept: string | undefined,
-  requestId: string,
-  service: Service,
-): Buffer | null {
-  const depth = path.split("/").length - 1;
-  if (!path.startsWith("/") || depth > MAX_DEPTH || !prefersPage(accept)) return null;
-  const { title } = PROBLEMS[code];
-  const root = rootOf(path);
-  const near = (extras.did_you_mean ?? []).map(
-    (id) => `<a href="${root}contracts/${escaped(id)}">${escaped(id)}</a>`,
-  );
-  const main = filled(siteFile("problem.html"), {
-    title: escaped(title),
-    detail: escaped(detail),
-    asked: status === 404 ? escaped(shownText(path)) : "",
-    near: near.join(" or "),
-    root,
-    home: hrefOf(root, PAGES.market.path),
-    status: String(status),
-    code,
-    request: requestId,
-  });
-  // No page of the navigation has this path, so that none is marked as the current one.
-  const page = { path: `${"/".repeat(depth)}-`, title, main, description: detail };
-  return asSent(framed({ ...page, styles: ["assets/problem.css"], isIndexed: false }), service)
-    .body;
 }
 
 /** Whether an Accept field weighs HTML higher than JSON (RFC 9110, 12.5.1). Programs send none, or any type. */

@@ -1,7 +1,8 @@
 /** The quota of a caller: the fields about it, the refusal of one call too many, and /usage. */
 import { instantText } from "../lib/clock.ts";
-import type { Counts } from "../state/counts.ts";
-import { callsLeft, monthEndMs, monthOf } from "../state/month.ts";
+import type { Counts } from "../ports/accounts.ts";
+import type { Platform } from "../ports/platform.ts";
+import { callsLeft, monthEndMs, monthOf } from "../ports/month.ts";
 import { jsonDocument, type Asked, type Found } from "./outcome.ts";
 import { deny, type Denial } from "../public/problems.ts";
 import type { RawFields } from "./serve/entity.ts";
@@ -58,7 +59,12 @@ export function quotaExceeded(caller: AdmittedCaller, nowMs: number): Denial {
 }
 
 /** What `/usage` answers. */
-export function usageReply(caller: AdmittedCaller, used: number, nowMs: number): Found {
+export function usageReply(
+  caller: AdmittedCaller,
+  used: number,
+  nowMs: number,
+  platform: Platform,
+): Found {
   const limit = caller.tier.callsPerMonth;
   const body = {
     account: caller.account,
@@ -68,5 +74,5 @@ export function usageReply(caller: AdmittedCaller, used: number, nowMs: number):
     remaining: callsLeft(limit, used),
     resets_at: instantText(monthEndMs(monthOf(nowMs))),
   };
-  return jsonDocument(body);
+  return jsonDocument(body, platform);
 }

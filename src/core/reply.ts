@@ -1,6 +1,6 @@
 /** The reply that an intent means: the entity, a part of it, or a 304, 412 or 416 without it. */
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { Place } from "../lib/turns.ts";
+import type { Ask, FieldsByName } from "./ask.ts";
 import type { Found, Reply, Unmade } from "./outcome.ts";
 import { deny, type Denial } from "../public/problems.ts";
 import { rawOf, type Entity, type HeaderFields, type Validators } from "./serve/entity.ts";
@@ -17,14 +17,14 @@ interface Plan {
   readonly isLaborious: boolean;
 }
 
-export function planOf(found: Found | Unmade, request: IncomingMessage): Plan {
+export function planOf(found: Found | Unmade, ask: Ask): Plan {
   if (found.kind === "unmade") {
-    const forms = likelyForms(found.tags, request.headers);
+    const forms = likelyForms(found.tags, ask.headers);
     return { forms, intent: null, isLaborious: found.isLaborious };
   }
-  const intent = intentOf(found.forms, request);
+  const intent = intentOf(found.forms, ask);
   const { entity } = intent;
-  return { forms: [entity], intent, isLaborious: isLaborious(entity.body, request.method) };
+  return { forms: [entity], intent, isLaborious: isLaborious(entity.body, ask.method) };
 }
 
 /** The answer without the entity. */
@@ -48,7 +48,7 @@ type Sending = Exclude<Intent, { readonly status: 416 }>;
 export function replyOf(
   intent: Sending,
   { cacheControl }: Found | Unmade,
-  { method, headers }: IncomingMessage,
+  { method, headers }: Ask,
   place: Place,
 ): Reply | Promise<Reply> {
   const { entity, status } = intent;
@@ -61,7 +61,7 @@ export function replyOf(
     return { kind: "reply", status, raw, body: null };
   }
   const send = (body: Exclude<Reply["body"], null>): Reply => {
-    const isPart = range !== undefined && Buffer.isBuffer(body);
+    const isPart = range !== undefined && body instanceof Uint8Array;
     const sent = isPart ? body.subarray(range.first, range.last + 1) : body;
     return { kind: "reply", status, raw, body: sent };
   };
@@ -75,7 +75,7 @@ export function replyOf(
 }
 
 /** Whether the answer with this body takes work. For HEAD a body is opened only if it may be no such body. */
-const isLaborious = (body: Entity["body"], method: string | undefined): boolean =>
+const isLaborious = (body: Entity["body"], method: string): boolean =>
   typeof body === "function" &&
   body.isLaborious === true &&
   (method !== "HEAD" || body.isUnread === true);
@@ -88,7 +88,7 @@ const isLaborious = (body: Entity["body"], method: string | undefined): boolean 
 function partFields(
   { fields, sizeBytes }: Entity,
   { first, last }: ByteRange,
-  { "sec-fetch-site": fetchSite }: IncomingHttpHeaders,
+  { "sec-fetch-site": fetchSite }: FieldsByName,
 ): HeaderFields {
   const { "unencoded-digest": digest = "", ...others } = fields;
   return {

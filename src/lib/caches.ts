@@ -1,18 +1,27 @@
-/** The two kinds of lru-cache that several rooms use. The entry that was not used for the longest time goes first. */
+/** Caches of values. The entry that was not used for the longest time goes first. */
 import { LRUCache } from "lru-cache";
+import type { Place } from "./turns.ts";
 
 /** A cache of up to `entries` entries. lru-cache's own `max` would allocate all of them at the start. */
 export const cacheOf = <V extends {}>(entries: number): LRUCache<string, V> =>
   new LRUCache({ maxSize: entries, sizeCalculation: () => 1 });
 
 /**
- * A cache of up to `entries` values that are made when they are asked for, by
- * `forceFetch(key, { context: make })`. Requests for the same key share one call of `make`; if it
- * fails, the next request tries again.
+ * The kept value, or the one that `make` gives in the place's turn, which is kept. Requests share values, never
+ * promises: a host may end one with the request that made it. So several places may make the same value at once.
  */
-export const madeOnce = <V extends {}>(entries: number): LRUCache<string, V, () => Promise<V>> =>
-  new LRUCache({
-    max: entries,
-    ignoreFetchAbort: true,
-    fetchMethod: (_key, _old, { context: make }) => make(),
-  });
+export async function keptOrMade<V extends {}>(
+  kept: Pick<LRUCache<string, V>, "get" | "set">,
+  key: string,
+  place: Place,
+  make: () => V | Promise<V>,
+): Promise<V> {
+  return (
+    kept.get(key) ??
+    place.run(async () => {
+      const made = kept.get(key) ?? (await make());
+      kept.set(key, made);
+      return made;
+    })
+  );
+}

@@ -44,8 +44,12 @@ class Waiting {
   }
 }
 
+/** Calls its argument in a later turn of the host's event loop. */
+export type Later = (then: () => void) => void;
+
 /** The queue. Requests use it by their places. */
 export class Turns {
+  readonly #later: Later;
   readonly #places = new Map<string, number>();
   readonly #running = new Map<string, number>();
   readonly #toRun = new Waiting();
@@ -56,6 +60,15 @@ export class Turns {
   heldBytes = 0;
   /** How often a holder had no free place. */
   refusals = 0;
+
+  constructor(later: Later) {
+    this.#later = later;
+  }
+
+  /** Resolves in a later turn of the event loop, together with all who ask in this one. */
+  later(): Promise<void> {
+    return new Promise(this.#later);
+  }
 
   /** The place of one request of `holder`. It is taken when the request has work to do. */
   placeOf(holder: string): Place {
@@ -103,7 +116,7 @@ export class Turns {
 
   turn(holder: string): Promise<void> {
     return new Promise((resolve) => {
-      if (this.#toTurn.isEmpty) setImmediate(() => this.#letTurn());
+      if (this.#toTurn.isEmpty) this.#later(() => this.#letTurn());
       this.#toTurn.add(holder, resolve);
     });
   }
@@ -124,7 +137,7 @@ export class Turns {
 
   #letTurn(): void {
     this.#toTurn.take()?.();
-    if (!this.#toTurn.isEmpty) setImmediate(() => this.#letTurn());
+    if (!this.#toTurn.isEmpty) this.#later(() => this.#letTurn());
   }
 }
 

@@ -6,7 +6,8 @@ import { PAGES } from "../public/uncounted-routes.ts";
 import type { PlanTerms } from "./plan-terms.ts";
 import { carryDays } from "./catalog-days.ts";
 import { historyOffer } from "./contract-page.ts";
-import { framed, rootOf, type PageSource } from "./page-frame.ts";
+import type { PageSource } from "../core/serve/document.ts";
+import { framed, rootOf } from "./page-frame.ts";
 import { proPictureHtml } from "./pro-picture.ts";
 
 export const comparePage = (

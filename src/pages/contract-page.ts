@@ -1,13 +1,7 @@
 /** The page of a contract without a key: its record in the free tier, or the public facts of every contract. */
 import { inBoardOrder, isDelisted, type Contract } from "../market/contract.ts";
 import type { Session } from "../market/session.ts";
-import {
-  KEY_TIER_NAMES,
-  KEYLESS,
-  TIERS,
-  tiersWhere,
-  type KeyTierName,
-} from "../market/tier.ts";
+import { KEY_TIER_NAMES, KEYLESS, TIERS, tiersWhere, type KeyTierName } from "../market/tier.ts";
 import type { Board } from "../site/board.js";
 import { section } from "../site/html.js";
 import { filled, siteFile } from "../site/site-files.ts";
@@ -25,7 +19,8 @@ import { DATA_ROUTES } from "../public/routes.ts";
 import { historyText } from "../public/tier-words.ts";
 import { PAGES } from "../public/uncounted-routes.ts";
 import { PLACE_WORDS, placeHtml, type PlanTerms } from "./plan-terms.ts";
-import { framed, rootOf, type PageSource } from "./page-frame.ts";
+import type { PageSource } from "../core/serve/document.ts";
+import { framed, rootOf } from "./page-frame.ts";
 import { priceHtml, wayHtml } from "./plans-page.ts";
 
 /** What surrounds the contract. */

@@ -7,7 +7,8 @@ import { filled, siteFile } from "../site/site-files.ts";
 import { escaped, foreign, grouped, instantHtml } from "../site/text.js";
 import { snapshotText } from "../store/paths.ts";
 import { PAGES } from "../public/uncounted-routes.ts";
-import { framed, type PageSource } from "./page-frame.ts";
+import type { PageSource } from "../core/serve/document.ts";
+import { framed } from "./page-frame.ts";
 
 /** How many publications the page names. */
 const SHOWN = 100;
@@ -35,10 +36,6 @@ const COLUMNS: readonly TableColumn<Publication>[] = [
     html: (entry) => `<code>${escaped(snapshotText(entry))}</code>`,
   },
 ];
-
-/** The place of a publication on the page. */
-export const correctionsHref = ({ number }: Publication): string =>
-  `${PAGES.corrections.path.slice(1)}#publication-${number}`;
 
 /** The page; `publications`: the log, oldest first. */
 export function correctionsPage(publications: readonly Publication[]): PageSource {

@@ -6,15 +6,16 @@ import { FILES } from "../store/paths.ts";
 import { DATA_ROUTES } from "../public/routes.ts";
 import { PAGES, type Page } from "../public/uncounted-routes.ts";
 import { xmlText } from "../core/publications/atom-feed.ts";
-import type { LoadedSnapshot } from "../served/load.ts";
-import { fileAt, type PageSource } from "./page-frame.ts";
+import type { LiveSnapshot } from "../core/world.ts";
+import type { PageSource } from "../core/serve/document.ts";
+import { fileAt } from "./page-frame.ts";
 
 /** `/robots.txt`. `origin` is the address of the service. */
 export const robots = (origin: string): PageSource =>
   fileAt(PAGES.robots.path, `User-agent: *\nAllow: /\nSitemap: ${origin}${PAGES.sitemap.path}\n`);
 
 /** The fixed pages, and the pages of contracts whose record everybody may read (sitemaps.org). */
-export function sitemap(origin: string, snapshot: LoadedSnapshot | null): PageSource {
+export function sitemap(origin: string, snapshot: LiveSnapshot | null): PageSource {
   const contracts = (snapshot?.free ?? []).filter(({ id }) =>
     snapshot?.files.has(FILES.contract(KEYLESS.name, id)),
   );

@@ -2,6 +2,7 @@
  * The documents of src/site/documents, which `npm run regenerate` makes, as this service sends them: in the frame
  * of its pages, with its address, its limits and contracts of its market.
  */
+import { textOf, utf8 } from "../lib/bytes.ts";
 import { limitsOf, USUAL_LIMITS } from "../feed/finding.ts";
 import { FULLEST } from "../market/tier.ts";
 import { MICROS_PER_UNIT } from "../market/decimal.ts";
@@ -10,10 +11,11 @@ import { FILES } from "../store/paths.ts";
 import { pythonClient, siteFile } from "../site/site-files.ts";
 import { counted, escaped } from "../site/text.js";
 import { fillSlots, RECORDED_CONTRACTS, type SlotValues } from "./document-slots.ts";
-import type { LoadedSnapshot } from "../served/load.ts";
+import type { LiveSnapshot } from "../core/world.ts";
 import { PAGES, UNCOUNTED_ROUTES } from "../public/uncounted-routes.ts";
 import { contactOf, type PlanTerms } from "./plan-terms.ts";
-import { fileAt, framed, type PageSource } from "./page-frame.ts";
+import type { PageSource } from "../core/serve/document.ts";
+import { fileAt, framed } from "./page-frame.ts";
 
 const PROSE = { script: "prose.js", styles: ["assets/prose.css"] };
 
@@ -52,7 +54,7 @@ const CODED: Readonly<Record<string, (value: string) => string>> = {
 
 export function filledDocument(document: PageSource, values: SlotValues): PageSource {
   const coded = CODED[document.mediaType] ?? String;
-  return { ...document, body: Buffer.from(fillSlots(document.body.toString(), values, coded)) };
+  return { ...document, body: utf8(fillSlots(textOf(document.body), values, coded)) };
 }
 
 /** The settings of a service that its documents name. */
@@ -70,7 +72,7 @@ const MINUTE_MS = 60_000;
 /** The values of the slots while this snapshot is served; null: none is. */
 export function slotValues(
   { origin, publicUrl = null, graceMs, plans = {} }: Settings,
-  snapshot: LoadedSnapshot | null,
+  snapshot: LiveSnapshot | null,
 ): SlotValues {
   const limits = snapshot === null ? USUAL_LIMITS : limitsOf(snapshot.options);
   const slots = Object.keys(RECORDED_CONTRACTS);
@@ -99,7 +101,7 @@ export function slotValues(
 }
 
 /** Contracts of the free slice that have a record: first one of each segment, then the others. */
-export function exampleIds(snapshot: LoadedSnapshot | null): readonly string[] {
+export function exampleIds(snapshot: LiveSnapshot | null): readonly string[] {
   const open = (snapshot?.free ?? []).filter(
     ({ id, delistedOn }) =>
       delistedOn === null && snapshot?.files.has(FILES.contract(FULLEST.name, id)),

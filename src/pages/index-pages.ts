@@ -15,7 +15,8 @@ import type { PlanTerms } from "./plan-terms.ts";
 import { fillSlots, type SlotValues } from "./document-slots.ts";
 import { carryDays } from "./catalog-days.ts";
 import { pastWords } from "./contract-page.ts";
-import { framed, type PageSource } from "./page-frame.ts";
+import type { PageSource } from "../core/serve/document.ts";
+import { framed } from "./page-frame.ts";
 import { priceHtml } from "./plans-page.ts";
 import { proPictureHtml } from "./pro-picture.ts";
 

@@ -3,7 +3,7 @@
  * made once for a snapshot and a number of overdue sessions, not per request.
  */
 import { limitsOf } from "../feed/finding.ts";
-import { madeOnce } from "../lib/caches.ts";
+import { cacheOf, keptOrMade } from "../lib/caches.ts";
 import { NO_QUEUE } from "../lib/turns.ts";
 import { FILES } from "../store/paths.ts";
 import type { Board } from "../site/board.js";
@@ -12,11 +12,11 @@ import type { Contract } from "../market/contract.ts";
 import { KEYLESS } from "../market/tier.ts";
 import type { Asked, Found, Outcome } from "../core/outcome.ts";
 import { USUAL_TERMS } from "./plan-terms.ts";
-import { noSession, withoutContract, type DataSources } from "../core/find/data.ts";
+import { noSession, withoutContract } from "../core/find/data.ts";
 import { knownContracts } from "../core/find/known-ids.ts";
 import type { Forms } from "../core/serve/entity.ts";
 import { cacheControl, overdueSessions } from "../core/serve/freshness.ts";
-import type { LoadedSnapshot } from "../served/load.ts";
+import type { LiveSnapshot, World } from "../core/world.ts";
 import { deny, isDenial } from "../public/problems.ts";
 import type { Query } from "../public/query.ts";
 import { idIn } from "../public/routes.ts";
@@ -33,22 +33,23 @@ import {
 } from "./document-pages.ts";
 import { basketPage, indicesPage } from "./index-pages.ts";
 import { emptyMarketPage, marketPage } from "./market-page.ts";
-import { asSent, pageForms, type PageSource, type Service } from "./page-frame.ts";
+import { pageForms, type PageSource } from "../core/serve/document.ts";
+import { asSent } from "./page-frame.ts";
 import { plansPage } from "./plans-page.ts";
 
 export interface LivePagesOptions
-  extends Settings, Pick<DataSources, "live" | "pollMs">, Pick<Service, "plans"> {
+  extends Settings, Pick<World, "live" | "pollMs" | "platform" | "turns"> {
   /** The keys that vouch for the log; null: nobody does. */
   readonly verifyKeys?: readonly unknown[] | null | undefined;
 }
 
 /** The answers by address. All pages except contract pages answer also while nothing is served. */
 export function livePages(options: LivePagesOptions) {
-  const { live, pollMs, origin, plans = USUAL_TERMS } = options;
+  const { live, pollMs, platform, turns, origin, plans = USUAL_TERMS } = options;
   const isSigned = (options.verifyKeys ?? null) !== null;
-  const pages = madeOnce<Forms>(PAGES_KEPT);
+  const pages = cacheOf<Forms>(PAGES_KEPT);
   // Kept apart, so that requests for many contracts do not displace the other pages.
-  const contractPages = madeOnce<Forms>(PAGES_KEPT);
+  const contractPages = cacheOf<Forms>(PAGES_KEPT);
   const makers = new Map<string, Maker>();
   makers.set(PAGES.market.path, async (snapshot, overdue) => {
     const board = snapshot && (await freeBoard(snapshot, overdue));
@@ -106,11 +107,9 @@ export function livePages(options: LivePagesOptions) {
     const snapshot = live.current;
     const overdue = snapshot === null ? 0 : overdueSessions(snapshot.stamp, nowMs);
     const key = `${name} ${snapshot?.stamp.publication} ${overdue}`;
-    const forms = await kept.forceFetch(key, {
-      context: async () => {
-        const source = await make(snapshot, overdue);
-        return pageForms(asSent(source, options, snapshot?.attribution), nowMs);
-      },
+    const forms = await keptOrMade(kept, key, turns.placeOf("pages"), async () => {
+      const source = await make(snapshot, overdue);
+      return pageForms(platform, asSent(source, options, snapshot?.attribution), nowMs);
     });
     const fresh = snapshot === null ? NOTHING_YET : cacheControl("public", snapshot.stamp, nowMs);
     return { kind: "found", forms, cacheControl: fresh };
@@ -173,26 +172,26 @@ const namesMoment = (query: Query): boolean =>
 /** All pages before and after a change; of contracts the free slice, and some that need a key. */
 const PAGES_KEPT = 64;
 
-type Maker = (snapshot: LoadedSnapshot | null, overdue: number) => Promise<PageSource>;
+type Maker = (snapshot: LiveSnapshot | null, overdue: number) => Promise<PageSource>;
 
 /** A page from before the first publication must not outlast it. */
 const NOTHING_YET = "no-cache";
 
 /** A payload of a snapshot while `overdue` sessions are missing; null: the snapshot has none there. */
-async function payload(snapshot: LoadedSnapshot, path: string, overdue: number): Promise<unknown> {
+async function payload(snapshot: LiveSnapshot, path: string, overdue: number): Promise<unknown> {
   const file = snapshot.files.get(path);
   return file === undefined ? null : JSON.parse(await file.text(overdue, NO_QUEUE));
 }
 
 /** The catalog, which is public; null: nothing is published, or it cannot be read now. */
-async function catalogOf(snapshot: LoadedSnapshot | null): Promise<readonly Contract[] | null> {
+async function catalogOf(snapshot: LiveSnapshot | null): Promise<readonly Contract[] | null> {
   const catalog = await snapshot?.catalog(NO_QUEUE);
   return catalog === undefined || isDenial(catalog) ? null : catalog;
 }
 
 /** The carry limit of the publication; 0: nothing is published. */
-const maxCarryDaysOf = (snapshot: LoadedSnapshot | null): number =>
+const maxCarryDaysOf = (snapshot: LiveSnapshot | null): number =>
   snapshot === null ? 0 : limitsOf(snapshot.options).maxCarryDays;
 
-const freeBoard = async (snapshot: LoadedSnapshot, overdue: number): Promise<Board | null> =>
+const freeBoard = async (snapshot: LiveSnapshot, overdue: number): Promise<Board | null> =>
   (await payload(snapshot, FILES.board(KEYLESS.name), overdue)) as Board | null;

@@ -11,7 +11,8 @@ import { PAGES } from "../public/uncounted-routes.ts";
 import { PLACE_WORDS, type PlanTerms } from "./plan-terms.ts";
 import { cadenceDays, carryDays } from "./catalog-days.ts";
 import { datasetOf } from "./crawlers.ts";
-import { framed, type PageSource } from "./page-frame.ts";
+import type { PageSource } from "../core/serve/document.ts";
+import { framed } from "./page-frame.ts";
 import { fullestHistory, priceHtml, wayHtml } from "./plans-page.ts";
 import { proPictureHtml } from "./pro-picture.ts";
 

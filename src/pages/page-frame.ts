@@ -2,101 +2,39 @@
  * Files for everybody, such as pages, and how answers are made of them; the frame around every page: head,
  * masthead, notice bar, foot, and the content security policy.
  */
-import { createHash } from "node:crypto";
-import { promisify } from "node:util";
-import { gzip, type ZlibOptions } from "node:zlib";
 import { perTier, PLACES, TIERS } from "../market/tier.ts";
 import { PROGRAM } from "../lib/version.ts";
 import { filled, siteBytes, siteFile } from "../site/site-files.ts";
 import { escaped } from "../site/text.js";
 import { placeHtml, PLACE_WORDS, type PlanTerms } from "./plan-terms.ts";
 import type { Found } from "../core/outcome.ts";
+import { GUARDED, pageForms, PUBLIC_CACHE, type PageSource } from "../core/serve/document.ts";
+import { textOf, utf8 } from "../lib/bytes.ts";
+import type { Platform } from "../ports/platform.ts";
 import { HTML_TYPE, mediaTypeOf } from "../store/media-types.ts";
-import {
-  entityOf,
-  tagOf,
-  type Coding,
-  type Entity,
-  type Forms,
-  type HeaderFields,
-} from "../core/serve/entity.ts";
 import { isExact } from "../public/routes.ts";
 import { ASSETS_PATH, PAGES, type Page } from "../public/uncounted-routes.ts";
 import { assetFiles, assetPath, modulePaths } from "./assets.ts";
 
-/** Short, so that a change is seen soon; the tags make asking again cheap. */
-export const PUBLIC_CACHE = "public, max-age=60";
 /** Of what never changes below its name. */
 const IMMUTABLE = "public, max-age=31536000, immutable";
-
-/** A fixed file as it is made; answers are made of it. */
-export interface PageSource {
-  readonly path: string;
-  readonly mediaType: string;
-  readonly body: Buffer;
-  /** Further header fields of this file. */
-  readonly headers?: HeaderFields;
-}
 
 /** Pictures and fonts are compressed already. */
 const isText = (mediaType: string): boolean => /^(?:text|application)\/|svg/.test(mediaType);
 
 /** The answers of fixed files by path. `startedMs` (epoch) dates them. */
-export const fixedPages = (
+export async function fixedPages(
+  platform: Platform,
   sources: readonly PageSource[],
   startedMs: number,
-): ReadonlyMap<string, Promise<Found>> =>
-  new Map(
-    sources.map((source) => {
-      const forms = pageForms(source, startedMs, isText(source.mediaType));
-      const cacheControl = source.path.startsWith(ASSETS_PATH) ? IMMUTABLE : PUBLIC_CACHE;
-      return [source.path, forms.then((made) => ({ kind: "found", forms: made, cacheControl }))];
-    }),
-  );
-
-const gzipped = promisify<Buffer, ZlibOptions, Buffer>(gzip);
-
-/** Makes the forms of a page that changed last at `modifiedMs` (epoch). Unless `isCoded`, it is sent as it is. */
-export async function pageForms(
-  {
-    path,
-    body,
-    mediaType,
-    headers,
-  }: Omit<PageSource, "body"> & { readonly body: Buffer | readonly Buffer[] },
-  modifiedMs: number,
-  isCoded = true,
-): Promise<Forms> {
-  const pieces = Buffer.isBuffer(body) ? [body] : body;
-  const hash = createHash("sha256");
-  for (const piece of pieces) hash.update(piece);
-  const sha256 = hash.digest("hex");
-  const content = { ...headers, "content-type": mediaType };
-  const entityAs = (coding: Coding, bytes: Entity["body"]): Entity =>
-    entityOf({ etag: tagOf(path, sha256, coding), modifiedMs, content, coding, body: bytes });
-  const identity = entityAs("identity", body);
-  if (!isCoded) return { identity };
-  return { identity, gzip: entityAs("gzip", await gzipped(Buffer.concat(pieces), { level: 9 })) };
+): Promise<ReadonlyMap<string, () => Found>> {
+  const pages = sources.map(async (source): Promise<[string, () => Found]> => {
+    const forms = await pageForms(platform, source, startedMs, isText(source.mediaType));
+    const cacheControl = source.path.startsWith(ASSETS_PATH) ? IMMUTABLE : PUBLIC_CACHE;
+    return [source.path, () => ({ kind: "found", forms, cacheControl })];
+  });
+  return new Map(await Promise.all(pages));
 }
-
-/** Scripts, styles and answers of this service only; nothing inline. */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "font-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
-
-/** The header fields of every page. */
-export const GUARDED = {
-  "content-security-policy": CONTENT_SECURITY_POLICY,
-  "referrer-policy": "no-referrer",
-};
 
 /** What scripts must know of the tier that /usage names: JSON in an attribute. */
 const OFFERS = escaped(
@@ -163,12 +101,11 @@ export function asSent(source: PageSource, service: Service, attribution = ""): 
     '<meta name="twitter:card" content="summary_large_image" />',
   ].join("\n");
   const links = PLACES.map((place) => placeHtml(plans[place], PLACE_WORDS[place]));
-  const html = body
-    .toString()
+  const html = textOf(body)
     .replace(MARKS.address, () => (publicUrl === null ? "" : own))
     .replace(MARKS.attribution, () => escaped(attribution))
     .replace(MARKS.operator, () => links.map((link) => link && `<li>${link}</li>`).join(""));
-  return { ...source, body: Buffer.from(html) };
+  return { ...source, body: utf8(html) };
 }
 
 /** The whole page. All addresses are relative, so that the service works below a prefix. */
@@ -208,7 +145,7 @@ export function framed(content: PageContent): PageSource {
     operator: MARKS.operator,
     program: escaped(`${PROGRAM.name} ${PROGRAM.version}`),
   });
-  return { path, mediaType: HTML_TYPE, body: Buffer.from(body), headers: GUARDED };
+  return { path, mediaType: HTML_TYPE, body: utf8(body), headers: GUARDED };
 }
 
 /** The scripts of the search and of the page. The browser asks for their imports at once, not as it finds each import. */
@@ -240,8 +177,8 @@ export const assets = (): PageSource[] => [
 ];
 
 /** A file whose media type follows from its path. */
-export const fileAt = (path: string, body: Buffer | string): PageSource => ({
+export const fileAt = (path: string, body: Uint8Array | string): PageSource => ({
   path,
   mediaType: mediaTypeOf(path),
-  body: Buffer.from(body),
+  body: typeof body === "string" ? utf8(body) : body,
 });

@@ -14,10 +14,11 @@ import {
 import { filled, siteFile } from "../site/site-files.ts";
 import { escaped, foreign, grouped } from "../site/text.js";
 import { historyText, TIER_GROUPS, TIER_ROWS, type TierRow } from "../public/tier-words.ts";
-import type { LoadedSnapshot } from "../served/load.ts";
+import type { LiveSnapshot } from "../core/world.ts";
 import { placeHtml, type PlanTerms } from "./plan-terms.ts";
 import { PAGES } from "../public/uncounted-routes.ts";
-import { framed, type PageSource } from "./page-frame.ts";
+import type { PageSource } from "../core/serve/document.ts";
+import { framed } from "./page-frame.ts";
 
 /** The cards also show these lines of the table. */
 const LIMITS: readonly TierRow["name"][] = ["contracts", "freshness", "history", "calls"];
@@ -26,7 +27,7 @@ const LIMITS: readonly TierRow["name"][] = ["contracts", "freshness", "history",
  * The page with an operator's terms and the tiers of the served snapshot, if there is one. It needs no script; the
  * script marks the caller's own tier.
  */
-export function plansPage(terms: PlanTerms, served?: LoadedSnapshot["tiers"]): PageSource {
+export function plansPage(terms: PlanTerms, served?: LiveSnapshot["tiers"]): PageSource {
   const tiers: PerTier<Tier> = perTier((name) =>
     name === KEYLESS.name ? KEYLESS : { ...TIERS[name], terms: terms[name] ?? {} },
   );

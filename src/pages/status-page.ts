@@ -4,8 +4,9 @@ import { counted, escaped, grouped, instantHtml, NO_FIGURE } from "../site/text.
 import type { Publication } from "../snapshot/log/entry.ts";
 import type { SessionStatus, Status } from "../core/publications/session-status.ts";
 import { PAGES } from "../public/uncounted-routes.ts";
-import { correctionsHref } from "./corrections-page.ts";
-import { framed, type PageSource } from "./page-frame.ts";
+import { correctionsHref } from "../core/publications/atom-feed.ts";
+import type { PageSource } from "../core/serve/document.ts";
+import { framed } from "./page-frame.ts";
 
 /** What became of a session. The first word that fits it is its mark in the strip, which the style sheet draws. */
 const WORDS = ["rolled back", "overdue", "missed", "late", "revised", "due", "on time"] as const;

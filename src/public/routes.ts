@@ -356,11 +356,14 @@ export const requiredTier = (route: DataRoute, query: Query): KeyTierName | unde
 const ID = "{id}";
 const DOT_SEGMENT = /^(?:\.|%2e){1,2}$/i;
 
+/** Whether one segment of the path is an id. */
+export const takesId = (path: string): boolean => path.endsWith(ID);
+
 /** The path of a route before its id. */
 export const prefixOf = (path: string): string => path.slice(0, -ID.length);
 
 export function isExact(sent: string, path: string): boolean {
-  if (!path.endsWith(ID)) return sent === path;
+  if (!takesId(path)) return sent === path;
   const prefix = prefixOf(path);
   if (!sent.startsWith(prefix)) return false;
   const segment = sent.slice(prefix.length);
@@ -369,7 +372,7 @@ export function isExact(sent: string, path: string): boolean {
 
 /** The id in the path as sent, percent-decoded; as sent if it cannot be decoded; empty without one. */
 export function idIn(sent: string, path: string): string {
-  const segment = path.endsWith(ID) ? sent.slice(path.length - ID.length) : "";
+  const segment = takesId(path) ? sent.slice(path.length - ID.length) : "";
   if (!segment.includes("%")) return segment;
   try {
     return decodeURIComponent(segment);

@@ -3,6 +3,7 @@
  * the ledger. The publisher writes the file and the proxy reads it, both through this module.
  */
 import { z } from "zod";
+import { textOf } from "../lib/bytes.ts";
 import { jsonText } from "../lib/json.ts";
 import { EXCLUSION_REASONS } from "../market/change.ts";
 import {
@@ -73,7 +74,7 @@ const itemOf = (item: BasketItem): Item => ({
 
 /** Reads the file. Throws ZodError or SyntaxError if it is not a basket file. */
 export function parseBasketFile(bytes: Uint8Array): BasketFile {
-  const file = basketFileSchema.parse(JSON.parse(Buffer.from(bytes).toString("utf8")));
+  const file = basketFileSchema.parse(JSON.parse(textOf(bytes)));
   return {
     envelope: {
       session: parseSession(file.session_utc) as Session,

@@ -3,6 +3,7 @@
  * `delayed_sessions` in stored bytes without reading the rest (see raiseDelay), and a check puts the number
  * back before it proves an answer.
  */
+import { joined, textOf, utf8 } from "../lib/bytes.ts";
 import { sessionUtc, type Session } from "../market/session.ts";
 
 /** The fields at the start of a payload. */
@@ -47,31 +48,32 @@ export function withAsked(payload: string, asked: readonly AskedId[]): string {
 const NO_PAYLOAD = "Not a payload: it does not start with the envelope";
 const HEAD = /^\{"session_utc":"[^"]{24}","delayed_sessions":(0|[1-9]\d{0,8}),/;
 const HEAD_MAX_BYTES = 96;
+const headOf = (payload: Uint8Array): string => textOf(payload.subarray(0, HEAD_MAX_BYTES));
 
 /**
  * The same payload with `delayed_sessions` raised by `sessions`. Throws if the bytes do not start like
  * a payload.
  */
-export function raiseDelay(payload: Buffer, sessions: number): Buffer {
+export function raiseDelay(payload: Uint8Array, sessions: number): Uint8Array {
   const delay = delayOf(payload);
   if (delay === null) throw new Error(NO_PAYLOAD);
   return withDelay(payload, delay + sessions);
 }
 
 /** The `delayed_sessions` of a payload; null: the bytes do not start like a payload. */
-export function delayOf(payload: Buffer): number | null {
-  const head = HEAD.exec(payload.toString("latin1", 0, HEAD_MAX_BYTES));
+export function delayOf(payload: Uint8Array): number | null {
+  const head = HEAD.exec(headOf(payload));
   return head === null ? null : Number(head[1]);
 }
 
 /** The payload with these `delayed_sessions`. Other bytes stay as they are. */
-export function withDelay(payload: Buffer, sessions: number): Buffer {
-  const head = HEAD.exec(payload.toString("latin1", 0, HEAD_MAX_BYTES));
+export function withDelay(payload: Uint8Array, sessions: number): Uint8Array {
+  const head = HEAD.exec(headOf(payload));
   if (head === null) return payload;
   const end = head[0].length - 1;
-  return Buffer.concat([
+  return joined([
     payload.subarray(0, end - (head[1] as string).length),
-    Buffer.from(String(sessions)),
+    utf8(String(sessions)),
     payload.subarray(end),
   ]);
 }

@@ -7,7 +7,10 @@
  * The `delayed_sessions` of old files is never raised.
  */
 import { LRUCache } from "lru-cache";
+import { keptOrMade } from "../lib/caches.ts";
 import type { Place } from "../lib/turns.ts";
+import type { OldSnapshots, ServedSnapshot } from "../core/world.ts";
+import type { Platform } from "../ports/platform.ts";
 import type { FileEntry } from "../snapshot/manifest.ts";
 import type { Publication } from "../snapshot/log/entry.ts";
 import { readManifest } from "../snapshot/stored-snapshot.ts";
@@ -23,7 +26,6 @@ import {
   storedBytes,
   type Kept,
   type Listed,
-  type ServedSnapshot,
   type Shelf,
 } from "./snapshot.ts";
 
@@ -39,24 +41,27 @@ const HELD_BYTES_MAX = 256 * 1024;
 /** A coded file whose plain bytes are more than this part of the archive's memory is inflated as a stream. */
 const INFLATED_SHARE = 1 / 8;
 
-export class Archive implements Shelf {
+export class Archive implements Shelf, OldSnapshots {
   readonly #store: ObjectStore;
   readonly #onStreamFailure: (error: unknown) => void;
+  readonly #platform: Platform;
   readonly #heldBytesMax: number;
-  readonly #cache: LRUCache<string, Kept<unknown>, () => Promise<Kept<unknown>>>;
+  readonly #cache: LRUCache<string, Kept<unknown>>;
   readonly inflatedBytesMax: number;
 
-  constructor(store: ObjectStore, options: Pick<LoadOptions, "cacheBytes" | "onStreamFailure">) {
+  constructor(
+    store: ObjectStore,
+    options: Pick<LoadOptions, "cacheBytes" | "onStreamFailure" | "platform">,
+  ) {
     const bytes = options.cacheBytes * SHARE;
     this.#store = store;
     this.#onStreamFailure = options.onStreamFailure;
+    this.#platform = options.platform;
     this.#heldBytesMax = Math.min(bytes * HELD_SHARE, HELD_BYTES_MAX);
     this.inflatedBytesMax = bytes * INFLATED_SHARE;
     this.#cache = new LRUCache({
       maxSize: Math.max(1, Math.ceil(bytes)),
       sizeCalculation: ({ bytes: cost }) => cost,
-      ignoreFetchAbort: true,
-      fetchMethod: (_key, _old, { context: read }) => read(),
     });
   }
 
@@ -80,7 +85,15 @@ export class Archive implements Shelf {
       return { value: { tiers, entries }, bytes: held * ENTRY_BYTES };
     });
     const stamp = stampOf(publication, Infinity);
-    return servedSnapshot(this.#store, publication, listed, stamp, this, this.#onStreamFailure);
+    return servedSnapshot(
+      this.#store,
+      publication,
+      listed,
+      stamp,
+      this,
+      this.#onStreamFailure,
+      this.#platform,
+    );
   }
 
   get(name: string): unknown {
@@ -88,9 +101,7 @@ export class Archive implements Shelf {
   }
 
   async read<T>(name: string, place: Place, read: () => Promise<Kept<T>>): Promise<T> {
-    const kept = this.#cache.get(name);
-    const { value } =
-      kept ?? (await place.run(() => this.#cache.forceFetch(name, { context: read })));
+    const { value } = await keptOrMade(this.#cache, name, place, read);
     return value as T;
   }
 

@@ -23,7 +23,8 @@ import { isPublication, type Publication } from "../snapshot/log/entry.ts";
 import type { ObjectStore } from "../ports/store.ts";
 import { loadSnapshot, type LoadedSnapshot, type LoadOptions } from "./load.ts";
 import type { LogReader } from "./log-reader.ts";
-import type { Logger } from "../hosts/node/request-log.ts";
+import type { EventLog } from "../ports/observer.ts";
+import type { Head } from "../core/world.ts";
 
 const RETRY_MAX_MS = 60_000;
 /** The start waits this long for a store that is silent or slow. */
@@ -36,7 +37,7 @@ export interface LiveSnapshotOptions extends LoadOptions {
   readonly store: ObjectStore;
   readonly reader: LogReader;
   readonly clock: Clock;
-  readonly log: Logger;
+  readonly log: EventLog;
   /** The interval between two polls of the log. */
   readonly pollMs: number;
 }
@@ -48,7 +49,7 @@ interface Trouble {
 }
 
 /** Follows the log of one store. */
-export class LiveSnapshot {
+export class LiveSnapshot implements Head<LoadedSnapshot> {
   readonly #options: LiveSnapshotOptions;
   /** How many loads succeeded and failed since the start. */
   readonly loads = { loaded: 0, failed: 0 };

@@ -8,22 +8,16 @@
 import { isDenial } from "../public/problems.ts";
 import { cacheOf } from "../lib/caches.ts";
 import { NO_QUEUE, type Place } from "../lib/turns.ts";
-import type { Contract } from "../market/contract.ts";
 import { TIER_NAMES, TIERS } from "../market/tier.ts";
-import type { FileEntry, Manifest } from "../snapshot/manifest.ts";
+import type { FileEntry } from "../snapshot/manifest.ts";
 import type { Publication } from "../snapshot/log/entry.ts";
 import { readManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../ports/store.ts";
 import { FILES } from "../store/paths.ts";
 import type { PreparedFile } from "../core/serve/served-file.ts";
-import {
-  servedSnapshot,
-  stampOf,
-  storedBytes,
-  type Kept,
-  type ServedSnapshot,
-  type Shelf,
-} from "./snapshot.ts";
+import type { LiveSnapshot } from "../core/world.ts";
+import type { Platform } from "../ports/platform.ts";
+import { servedSnapshot, stampOf, storedBytes, type Kept, type Shelf } from "./snapshot.ts";
 
 /** Callers repeat the same few baskets and selections. One takes 2 to 25 kB. */
 const COMPUTED_MAX = 500;
@@ -31,14 +25,8 @@ const COMPUTED_MAX = 500;
 /** Bytes of memory per stored byte: the stored bytes, the same with a raised delay, and the text to send. */
 const HELD_COST = 3;
 
-/** A verified snapshot, ready to answer from at once. */
-export interface LoadedSnapshot
-  extends
-    ServedSnapshot,
-    Pick<Manifest, "judgements" | "options" | "attribution" | "carried" | "movement"> {
-  readonly publication: Publication;
-  /** The free slice, in catalog order. */
-  readonly free: readonly Contract[];
+/** The live snapshot with what metrics tell of it. */
+export interface LoadedSnapshot extends LiveSnapshot {
   readonly files: ReadonlyMap<string, PreparedFile>;
   /** Stored size of the files in memory. */
   readonly heldBytes: number;
@@ -52,6 +40,7 @@ export interface LoadOptions {
   readonly cacheBytes: number;
   /** Receives the error when a file turns out to be damaged while it is sent. */
   readonly onStreamFailure: (error: unknown) => void;
+  readonly platform: Platform;
 }
 
 /** A coded file whose plain bytes are more than this part of the memory is inflated as a stream. */
@@ -93,7 +82,7 @@ class LiveShelf implements Shelf {
 export async function loadSnapshot(
   store: ObjectStore,
   publication: Publication,
-  { graceMs, cacheBytes, onStreamFailure }: LoadOptions,
+  { graceMs, cacheBytes, onStreamFailure, platform }: LoadOptions,
 ): Promise<LoadedSnapshot> {
   const manifest = await readManifest(store, publication, publication.manifest_sha256);
   const entries = new Map(manifest.files.map((entry) => [entry.path, entry]));
@@ -102,7 +91,15 @@ export async function loadSnapshot(
   const held = chooseHeld(sent, cacheBytes * LIVE_SHARE);
   const shelf = new LiveShelf(held, cacheBytes * INFLATED_SHARE);
   const listed = { tiers: manifest.tiers, entries };
-  const snapshot = servedSnapshot(store, publication, listed, stamp, shelf, onStreamFailure);
+  const snapshot = servedSnapshot(
+    store,
+    publication,
+    listed,
+    stamp,
+    shelf,
+    onStreamFailure,
+    platform,
+  );
   await snapshot.verifyAll(sent.map(({ path }) => path));
   for (const name of TIER_NAMES) await snapshot.baskets(TIERS[name], NO_QUEUE);
   const catalog = await snapshot.catalog(NO_QUEUE);

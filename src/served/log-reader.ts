@@ -23,6 +23,7 @@ import { lossOf, placeOf, seenOf, type LogMemory, type SeenLog } from "../snapsh
 import { requireSeen } from "../snapshot/log/seen.ts";
 import { requireSigned, signerOf } from "../snapshot/log/sign.ts";
 import { entriesIn, lacks, listLog, mustRead, walkLog } from "../snapshot/log/walk.ts";
+import type { LogView } from "../core/world.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
 import { readStoreId } from "../snapshot/store-mark.ts";
 import type { ObjectStore } from "../ports/store.ts";
@@ -34,7 +35,7 @@ const WAY_ON =
   'Bring its disk or bucket back, or restore a copy and run "chipboard state forget-log"';
 
 /** Reads and follows the log of one store. */
-export class LogReader {
+export class LogReader implements LogView {
   readonly #store: ObjectStore;
   readonly #memory: LogMemory | null;
   readonly #keys: readonly VerifyKey[] | null;

@@ -4,7 +4,6 @@
  * a shelf. The live snapshot's shelf is filled before the snapshot is served (load.ts); old snapshots share one
  * that forgets what nobody has asked for lately (archive.ts).
  */
-import type { LRUCache } from "lru-cache";
 import { atOnce } from "../lib/at-once.ts";
 import { DamageError } from "../lib/errors.ts";
 import { NO_QUEUE, type Place } from "../lib/turns.ts";
@@ -17,43 +16,18 @@ import type { CloseCounts } from "../public/payload-schemas.ts";
 import { parseCatalog } from "../snapshot/catalog-file.ts";
 import type { FileEntry, Manifest } from "../snapshot/manifest.ts";
 import type { Publication } from "../snapshot/log/entry.ts";
-import {
-  formsOf,
-  readFile,
-  readVerified,
-  type NamedObject,
-} from "../snapshot/stored-snapshot.ts";
+import { formsOf, readFile, readVerified, type NamedObject } from "../snapshot/stored-snapshot.ts";
 import type { ObjectPart, ObjectStore } from "../ports/store.ts";
 import { FILES, isHistory, snapshotText, type SnapshotName } from "../store/paths.ts";
 import { BUSY, notInSnapshot, type Denial } from "../public/problems.ts";
 import type { Forms } from "../core/serve/entity.ts";
 import type { SnapshotStamp } from "../core/serve/freshness.ts";
 import { PreparedFile, type FileDescription, type FileSource } from "../core/serve/served-file.ts";
-import {
-  inflatedOnce,
-  inflating,
-  streamOf,
-  verified,
-  type OpenBody,
-  type OpenStream,
-} from "../core/serve/stream.ts";
-
-/** A snapshot's files and their parsed content, in memory or read when somebody asks for them. */
-export interface ServedSnapshot extends Pick<Manifest, "tiers"> {
-  readonly stamp: SnapshotStamp;
-  /** Recent baskets and small selections by name and number of overdue sessions; null: none is kept. */
-  readonly computed: LRUCache<string, Forms> | null;
-  /** By path relative to the snapshot's folder. Undefined: the snapshot has no such file. */
-  readonly files: {
-    get(path: string): PreparedFile | undefined;
-  };
-  /** Its catalog, or `busy`. */
-  catalog(place: Place): Promise<readonly Contract[] | Denial>;
-  /** How many closes each contract has, by its id; none in snapshots of older versions. Or `busy`. */
-  closes(place: Place): Promise<ReadonlyMap<string, CloseCounts> | Denial>;
-  /** What baskets of the tier are priced from, or `busy`. */
-  baskets(tier: Tier, place: Place): Promise<BasketFile | Denial>;
-}
+import type { OpenBody, OpenStream } from "../core/serve/stream.ts";
+import type { ServedSnapshot } from "../core/world.ts";
+import type { Platform } from "../ports/platform.ts";
+import { inflatedHeader, inflatedSlice, slicesOf, type FileSlice } from "../snapshot/coded.ts";
+import { inflatedOnce, inflating, streamOf, verified } from "./stream.ts";
 
 /** Something kept, with the memory that it takes. */
 export interface Kept<T> {
@@ -65,8 +39,7 @@ export interface Kept<T> {
 export interface Shelf {
   get(name: string): unknown;
   /**
-   * The kept value, or the result of `read` when it is the place's turn. Requests for the same share one
-   * read.
+   * The kept value, or the result of `read` when it is the place's turn.
    */
   read<T>(name: string, place: Place, read: () => Promise<Kept<T>>): Promise<T>;
   /** Forgets what turned out to be damaged while it was sent. */
@@ -98,6 +71,7 @@ export function servedSnapshot(
   stamp: SnapshotStamp,
   shelf: Shelf,
   onStreamFailure: (error: unknown) => void,
+  platform: Platform,
 ): ServedSnapshot & { verifyAll(paths: readonly string[]): Promise<void> } {
   const nameOf = (path: string): string => nameOn(publication, path);
 
@@ -115,11 +89,10 @@ export function servedSnapshot(
       return Object.assign(open, { isLaborious: true, isUnread: true });
     };
     const piece = pieceOf(store, publication, entry);
-    return {
-      plain: opened("plain"),
-      gzip: entry.gzip === undefined ? null : opened("gzip"),
-      piece: (part, place) => place.run(() => piece(part, place)),
-    };
+    const gzip = entry.gzip === undefined ? null : opened("gzip");
+    const bodies = { plain: opened("plain"), gzip };
+    const inTurn: ReadPiece = (part, place) => place.run(() => piece(part));
+    return withParts(bodies, entry, `${entry.path} of ${stamp.text}`, inTurn);
   }
 
   /** Verifies the file, unless that was done before, and keeps what opens it. */
@@ -140,6 +113,7 @@ export function servedSnapshot(
         shelf,
         onFailure,
         place,
+        stamp.text,
       );
       return { value, bytes: ENTRY_BYTES + (isHeld ? storedBytes(entry) : 0) };
     });
@@ -171,7 +145,7 @@ export function servedSnapshot(
       get(path) {
         const entry = entries.get(path);
         const file = entry && descriptionOf(tiers, entry, stamp);
-        return entry && file ? new PreparedFile(file, sourceFor(entry)) : undefined;
+        return entry && file ? new PreparedFile(file, sourceFor(entry), platform) : undefined;
       },
     },
     catalog: (place) =>
@@ -240,6 +214,7 @@ async function verifiedSource(
   { inflatedBytesMax }: Shelf,
   onStreamFailure: (error: unknown) => void,
   place: Place,
+  snapshot: string,
 ): Promise<FileSource> {
   const forms = formsOf(name, entry);
   const read = (object: NamedObject): Promise<Buffer | OpenStream> =>
@@ -249,22 +224,60 @@ async function verifiedSource(
   const gzip = forms.gzip && (await read(forms.gzip));
   const where = `${store.location}/${forms.gzip?.key}`;
   const opened =
-    gzip && inflating(Buffer.isBuffer(gzip) ? streamOf(gzip) : gzip, entry, where, onStreamFailure);
+    gzip &&
+    inflating(gzip instanceof Uint8Array ? streamOf(gzip) : gzip, entry, where, onStreamFailure);
   if (opened !== null) await drain(await opened(place));
-  const piece = Buffer.isBuffer(gzip)
-    ? async ({ at, end }: ObjectPart) => gzip.subarray(at, end)
-    : pieceOf(store, name, entry);
-  if (forms.plain !== null) return { plain: await read(forms.plain), gzip, piece };
-  const isSmall = Buffer.isBuffer(gzip) && entry.bytes <= inflatedBytesMax;
-  const plain = isSmall ? inflatedOnce(gzip, entry.bytes, where) : (opened as OpenStream);
-  return { plain, gzip, piece };
+  const piece =
+    gzip instanceof Uint8Array
+      ? async ({ at, end }: ObjectPart) => gzip.subarray(at, end)
+      : pieceOf(store, name, entry);
+  const whole = (plain: FileSource["plain"]): FileSource =>
+    withParts({ plain, gzip }, entry, `${entry.path} of ${snapshot}`, piece);
+  if (forms.plain !== null) return whole(await read(forms.plain));
+  const isSmall = gzip instanceof Uint8Array && entry.bytes <= inflatedBytesMax;
+  return whole(isSmall ? inflatedOnce(gzip, entry.bytes, where) : (opened as OpenStream));
 }
 
 const drain = (stream: ReadableStream<Uint8Array>): Promise<void> =>
   stream.pipeTo(new WritableStream());
 
+/** Reads a part of a coded form, which is not proven yet. */
+type ReadPiece = (part: ObjectPart, place: Place) => Promise<Buffer>;
+
+/** The source of a file with these bodies, which reads its parts by `piece`. */
+function withParts(
+  bodies: Pick<FileSource, "plain" | "gzip">,
+  entry: FileEntry,
+  where: string,
+  piece: ReadPiece,
+): FileSource {
+  // A long file has a part for each contract, and most answers need none of them.
+  let parts: readonly FileSlice[] | null = null;
+  const known = (): readonly FileSlice[] => (parts ??= slicesOf(entry));
+  return {
+    ...bodies,
+    get parts() {
+      return known();
+    },
+    inflated: (code, sizeBytes) => inflatedOnce(code, sizeBytes, entry.path),
+    header: async (place) => {
+      const [first] = known() as [FileSlice];
+      const header = await piece({ at: 0, end: first.coded.at }, place);
+      return String(await inflatedHeader(header, first.at, where));
+    },
+    rowsOf: async (part, place) => {
+      const slice = part as FileSlice;
+      return String(await inflatedSlice(await piece(slice.coded, place), slice, where));
+    },
+  };
+}
+
 /** A function that reads a part of the file's coded form from the store. */
-function pieceOf(store: ObjectStore, name: SnapshotName, entry: FileEntry): FileSource["piece"] {
+function pieceOf(
+  store: ObjectStore,
+  name: SnapshotName,
+  entry: FileEntry,
+): (part: ObjectPart) => Promise<Buffer> {
   const { gzip } = formsOf(name, entry);
   return async (part) => {
     const piece = gzip && (await store.get(gzip.key, gzip.bytes, part));

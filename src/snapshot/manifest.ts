@@ -10,7 +10,7 @@ import { sha256Hex } from "./digest.ts";
 import { judgementSchema } from "./judgement.ts";
 import { WHOLE_BYTES_MAX } from "../ports/store.ts";
 import { ledgerMonthContent, parseInputKey, parseLedgerMonthKey } from "../store/paths.ts";
-import { unreleasedFormat } from "./log/entry.ts";
+import { unreleasedFormat } from "./log/entry-bytes.ts";
 import { sha256Field } from "./stored-fields.ts";
 
 /** The format that this version writes. */

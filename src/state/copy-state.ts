@@ -14,7 +14,7 @@ import { counted } from "../lib/text.ts";
 import type { CountName, Item, StateContent } from "../ports/state.ts";
 import { NOWHERE, remembering, seenOf, type SeenLog } from "../snapshot/log/lost.ts";
 import { isOfSeen, seenAmong, writeSeen } from "./facts.ts";
-import { forgetAtMs } from "./month.ts";
+import { forgetAtMs } from "../ports/month.ts";
 import { withDriver } from "./open.ts";
 
 /**

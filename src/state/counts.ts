@@ -10,8 +10,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { cacheOf } from "../lib/caches.ts";
 import { DAY_MS } from "../lib/clock.ts";
+import type { Counts as CountsPort, TakeResult } from "../ports/accounts.ts";
 import type { CountName, CountReply, CountRequest, StateDriver, Subject } from "../ports/state.ts";
-import { dayCount, dayOf, forgetAtMs, monthOf } from "./month.ts";
+import { dayCount, dayOf, forgetAtMs, monthOf } from "../ports/month.ts";
 import type { Reachability } from "./verdicts.ts";
 
 const REMEMBERED_COUNTS = 200_000;
@@ -19,14 +20,6 @@ const REMEMBERED_COUNTS = 200_000;
 const UNWRITTEN_COUNTS = 500_000;
 /** SQLite counts so many in about 3 ms, in which this process does nothing else. */
 const REQUESTS_PER_BATCH = 200;
-
-/** The answer to one more call. */
-export interface TakeResult {
-  /** Whether the call is granted. Exactly the granted calls are counted. */
-  readonly granted: boolean;
-  /** The subject's calls in the month, with this one if it is granted. */
-  readonly used: number;
-}
 
 /** What this process knows of a count. */
 interface Count extends CountName {
@@ -64,7 +57,7 @@ type CountingDriver = Pick<StateDriver, "count" | "used">;
  * `take` and `used` never reject: if the state fails, they answer from memory. While it only refuses writes, both
  * still read it.
  */
-export class Counts {
+export class Counts implements CountsPort {
   readonly #driver: CountingDriver;
   readonly #state: Reachability;
   readonly #counts = cacheOf<Count>(REMEMBERED_COUNTS);

@@ -10,7 +10,7 @@ import { remembering, seenLog, type SeenLog } from "../snapshot/log/lost.ts";
 import { seenEntry, type SeenEntry } from "../snapshot/log/seen.ts";
 import { change, find, type Write } from "./accounts.ts";
 import type { Item, StateDriver, Subject } from "../ports/state.ts";
-import { monthOf } from "./month.ts";
+import { monthOf } from "../ports/month.ts";
 
 const SUBJECT_BYTES = 16;
 const SECRET_ITEM = "facts:address-secret";

@@ -6,6 +6,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Clock } from "../lib/clock.ts";
 import { reasonOf, UnreachableError } from "../lib/errors.ts";
+import type { Accounts } from "../ports/accounts.ts";
 import { Counts } from "./counts.ts";
 import type { StateDriver, Subject } from "../ports/state.ts";
 import type { LogMemory, SeenLog } from "../snapshot/log/lost.ts";
@@ -43,7 +44,7 @@ interface Found {
 }
 
 /** A state that is open to serve (see openGatekeeper). */
-export class Gatekeeper implements LogMemory, Checked {
+export class Gatekeeper implements Accounts, LogMemory, Checked {
   readonly verdicts: Verdicts;
   readonly counts: Counts;
   /** Why the state does not answer (for the log, /readyz and metrics); null if it answers. */

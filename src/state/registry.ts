@@ -36,7 +36,7 @@ import {
 import { quoted } from "./api-keys.ts";
 import { seenIn, writeSeen } from "./facts.ts";
 import { KeyRegistry } from "./key-registry.ts";
-import { daysWithCounts, forgetAtMs, monthOf, monthsWithCounts } from "./month.ts";
+import { daysWithCounts, forgetAtMs, monthOf, monthsWithCounts } from "../ports/month.ts";
 import type { Note } from "./registry-base.ts";
 import { accountView, callsOf, usageOf, type AccountView } from "./views.ts";
 

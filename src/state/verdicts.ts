@@ -12,7 +12,7 @@ import { cacheOf } from "../lib/caches.ts";
 import { DamageError } from "../lib/errors.ts";
 import { TIERS, type Tier } from "../market/tier.ts";
 import { findAccount, findKey, trialLapsesAtMs, voidAtMs } from "./accounts.ts";
-import type { Subject } from "../ports/state.ts";
+import type { KeyVerdict, Verdicts as VerdictsPort } from "../ports/accounts.ts";
 import { KEY_PREFIX } from "../lib/secrets.ts";
 import { keySha256, looksLikeKey, looksLikeLink } from "./api-keys.ts";
 
@@ -20,22 +20,6 @@ const REMEMBERED_KEYS = 100_000;
 /** Unknown keys are remembered apart, so that guesses cannot push out valid keys. */
 const REMEMBERED_MISSES = 10_000;
 const GRACE_MS = HOUR_MS;
-
-/** Why a key is refused. This list is complete; the proxy maps each to HTTP in one place. */
-export type Refusal = "invalid_key" | "key_suspended" | "trial_lapsed" | "state_unavailable";
-
-/** The verdict on a key, and who holds it: null in each field if it names no account. */
-export interface KeyVerdict {
-  readonly account: string | null;
-  readonly tier: Tier | null;
-  /** The subject that the key's calls are counted for. */
-  readonly subject: Subject | null;
-  readonly keyId: string | null;
-  /** See KeyRecord. */
-  readonly path: string | null;
-  /** Null: the key is admitted. */
-  readonly refusal: Refusal | null;
-}
 
 interface Remembered {
   readonly admitted: KeyVerdict;
@@ -67,7 +51,7 @@ export interface Checked extends Reachability {
 }
 
 /** What one process remembers of keys. It asks the state for the others. */
-export class Verdicts {
+export class Verdicts implements VerdictsPort {
   readonly #storage: Storage;
   readonly #clock: Clock;
   readonly #state: Checked;

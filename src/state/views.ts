@@ -11,7 +11,7 @@ import {
   type KeyRecord,
 } from "./accounts.ts";
 import type { CountName, StateDriver } from "../ports/state.ts";
-import { callsLeft, dayCount, monthEndMs, monthOf, monthsWithCounts } from "./month.ts";
+import { callsLeft, dayCount, monthEndMs, monthOf, monthsWithCounts } from "../ports/month.ts";
 
 /** An account. From the instant `lapses_at` of its trial on, its calls are refused. */
 export function accountView(account: AccountRecord, nowMs: number) {

@@ -17,7 +17,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { NoStateError, type Subject } from "../../src/ports/state.ts";
-import { dayCount } from "../../src/state/month.ts";
+import { dayCount } from "../../src/ports/month.ts";
 import {
   createState,
   openGatekeeper,

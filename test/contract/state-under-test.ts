@@ -2,7 +2,7 @@
 import { expect, vi } from "vitest";
 import type { KeyTierName } from "../../src/market/tier.ts";
 import type { Subject } from "../../src/ports/state.ts";
-import type { KeyVerdict } from "../../src/state/verdicts.ts";
+import type { KeyVerdict } from "../../src/ports/accounts.ts";
 import { openGatekeeper } from "../../src/state/open.ts";
 import { openRegistry, type OpenRegistry } from "./open-registry.ts";
 import type { Gatekeeper } from "../../src/state/gatekeeper.ts";

@@ -10,6 +10,7 @@ import { Agent, request } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { API } from "../../src/public/routes.ts";
+import { nodePlatform } from "../../src/hosts/node/platform.ts";
 import { tagOf } from "../../src/core/serve/entity.ts";
 import type { CostService } from "./cost-service.ts";
 
@@ -397,7 +398,7 @@ test("a contract's page that nobody asked for before, and the pages that all oth
 
 /** The tag of a file, or of a selection of it: nothing in it is secret, so that a caller can make it. */
 const tagFor = (path: string, name = ""): string =>
-  tagOf(service.manifestSha256, path, name, "", "identity");
+  tagOf(nodePlatform, service.manifestSha256, path, name, "", "identity");
 
 test("a 304 to a selection, a basket, an old or a plain file costs what that to a whole file does", async () => {
   const headers = { "x-api-key": service.pro };

@@ -5,7 +5,7 @@
 import { createHash, createPublicKey, verify } from "node:crypto";
 import { expect, test } from "vitest";
 import examples from "../../src/docs/examples.json" with { type: "json" };
-import { renderEntry } from "../../src/snapshot/log/entry.ts";
+import { renderEntry } from "../../src/snapshot/log/entry-bytes.ts";
 import { signedEntry } from "../../src/snapshot/log/sign.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { catalogOf, lines, mustPublish, type CatalogRow } from "../cli/small-market.ts";

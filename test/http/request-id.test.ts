@@ -2,7 +2,8 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { assetPath } from "../../src/pages/assets.ts";
-import { newRequestId } from "../../src/core/request-id.ts";
+import { requestIds } from "../../src/core/request-id.ts";
+import { nodePlatform } from "../../src/hosts/node/platform.ts";
 import { replace } from "../cli/signed.ts";
 import { storedKey } from "../store/stored-file.ts";
 import type { CallOptions, Received } from "./client.ts";
@@ -122,7 +123,7 @@ test("the metrics have none", async () => {
 });
 
 test("ids are unique, and few have the same beginning: they do not count requests", () => {
-  const ids = Array.from({ length: 100_000 }, newRequestId);
+  const ids = Array.from({ length: 100_000 }, requestIds(nodePlatform));
   expect(new Set(ids).size).toBe(ids.length);
   for (const id of ids) expect(id).toMatch(/^[0-9a-f]{26}$/);
   const beginnings = new Set(ids.map((id) => id.slice(0, 24)));

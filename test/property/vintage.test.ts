@@ -15,12 +15,8 @@ import {
   historyDenial,
   readVintage,
 } from "../../src/core/find/vintage.ts";
-import {
-  isPublication,
-  renderEntry,
-  type Entry,
-  type Publication,
-} from "../../src/snapshot/log/entry.ts";
+import { isPublication, type Entry, type Publication } from "../../src/snapshot/log/entry.ts";
+import { renderEntry } from "../../src/snapshot/log/entry-bytes.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { publicationKey, snapshotText } from "../../src/store/paths.ts";

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { atOnce } from "../../src/lib/at-once.ts";
-import { cacheOf, madeOnce } from "../../src/lib/caches.ts";
+import { cacheOf, keptOrMade } from "../../src/lib/caches.ts";
+import { Turns } from "../../src/lib/turns.ts";
 
 test("a cache is bounded, and keeps the entries in use", () => {
   const cache = cacheOf<number>(100);
@@ -12,23 +13,26 @@ test("a cache is bounded, and keeps the entries in use", () => {
   expect(cache.size).toBe(100);
 });
 
-test("a value is made once for all that ask meanwhile, and again after a failure", async () => {
-  const made = madeOnce<string>(1);
+test("a value is kept, made in its turn, and made again after a failure", async () => {
+  const kept = cacheOf<string>(1);
+  const turns = new Turns(setImmediate);
   let calls = 0;
-  const context = async (): Promise<string> => {
+  const make = async (): Promise<string> => {
     calls += 1;
-    if (calls === 1) throw new Error("no luck");
-    return `call ${calls}`;
+    const call = calls;
+    await turns.later();
+    if (call === 1) throw new Error("no luck");
+    return `call ${call}`;
   };
-  const ask = (): Promise<string> => made.forceFetch("key", { context });
-  const first = await Promise.allSettled([ask(), ask()]);
-  expect(first.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
-  expect(await Promise.all([ask(), ask()])).toEqual(["call 2", "call 2"]);
-  expect(await ask()).toBe("call 2");
-  const slow = made.forceFetch("slow", { context: async () => "slow" });
-  // The next key takes the only place, and a caller that waits for the value before still gets it.
-  expect(await made.forceFetch("next", { context: async () => "next" })).toBe("next");
-  expect(await slow).toBe("slow");
+  const ask = (holder: string): Promise<string> =>
+    keptOrMade(kept, "key", turns.placeOf(holder), make);
+  await expect(ask("a")).rejects.toThrow("no luck");
+  // A holder has few pieces of work at once, and those that waited take the value that is there by then.
+  const answers = await Promise.all(Array.from({ length: 50 }, () => ask("a")));
+  const made = calls - 1;
+  expect(made).toBeLessThan(5);
+  for (const each of answers) expect(each).toMatch(/^call [2-5]$/);
+  expect([await ask("b"), calls]).toEqual([kept.get("key"), made + 1]);
 });
 
 test("work on many items is bounded, keeps their order, and has ended when it throws", async () => {

@@ -2,13 +2,15 @@
 import { fc, test as property } from "@fast-check/vitest";
 import { expect, test } from "vitest";
 import { feedBody, xmlText } from "../../src/core/publications/atom-feed.ts";
+import { nodePlatform } from "../../src/hosts/node/platform.ts";
 import type { Publication } from "../../src/snapshot/log/entry.ts";
 import { publishOf, rollbackTo } from "./publications.ts";
 
 const FIRST = publishOf(1, "2026-11-20T12Z");
 const REVISED = publishOf(2, "2026-11-20T12Z", 2, "Restated by the source", 20);
 const counted = (entry: Publication, corrections: number) => ({ ...entry, corrections });
-const feedOf = (...newest: Publication[]): string => feedBody({ first: FIRST, newest });
+const feedOf = (...newest: Publication[]): string =>
+  feedBody(nodePlatform, { first: FIRST, newest });
 
 const idsIn = (feed: string): string[] =>
   [...feed.matchAll(/<id>(.*)<\/id>/g)].map(([, id]) => id as string);

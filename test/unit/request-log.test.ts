@@ -1,12 +1,8 @@
 /** The log's format, chain and signatures, compared with values computed here from the bytes alone. */
 import { createHash, verify } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import {
-  parseEntry,
-  renderEntry,
-  unsignedBytes,
-  type StoredEntry,
-} from "../../src/snapshot/log/entry.ts";
+import { type StoredEntry } from "../../src/snapshot/log/entry.ts";
+import { parseEntry, renderEntry, unsignedBytes } from "../../src/snapshot/log/entry-bytes.ts";
 import {
   requireTrusted,
   signedEntry,

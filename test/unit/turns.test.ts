@@ -11,7 +11,7 @@ function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
 
 describe("turns", () => {
   test("one waiter goes on in each turn of the event loop, in the order of arrival", async () => {
-    const place = new Turns().placeOf("");
+    const place = new Turns(setImmediate).placeOf("");
     const order: string[] = [];
     const waiting = Promise.all(
       ["first", "second", "third"].map((name) => place.turn().then(() => order.push(name))),
@@ -29,7 +29,7 @@ describe("turns", () => {
   });
 
   test("a later waiter also waits for a turn", async () => {
-    const place = new Turns().placeOf("");
+    const place = new Turns(setImmediate).placeOf("");
     await place.turn();
     let isOn = false;
     const waiting = place.turn().then(() => (isOn = true));
@@ -39,7 +39,7 @@ describe("turns", () => {
   });
 
   test("holders take turns, however many of their waiters wait", async () => {
-    const turns = new Turns();
+    const turns = new Turns(setImmediate);
     const order: string[] = [];
     const waiters = ["many 1", "many 2", "many 3", "many 4", "few 1", "one", "few 2"];
     await Promise.all(
@@ -56,7 +56,7 @@ describe("turns", () => {
 
 describe("places", () => {
   test("a holder has eight, and others have their own", () => {
-    const turns = new Turns();
+    const turns = new Turns(setImmediate);
     const places = Array.from({ length: 8 }, () => turns.placeOf("many"));
     expect(places.map((place) => place.enter())).toEqual(Array(8).fill(true));
     const ninth = turns.placeOf("many");
@@ -68,7 +68,7 @@ describe("places", () => {
   });
 
   test("a place is taken once and given back once", () => {
-    const turns = new Turns();
+    const turns = new Turns(setImmediate);
     const place = turns.placeOf("a");
     for (let again = 0; again < 9; again += 1) expect(place.enter()).toBe(true);
     place.leave();
@@ -80,7 +80,7 @@ describe("places", () => {
 
 describe("work", () => {
   test("two of a holder and four of all run at once; a waiting holder is next", async () => {
-    const turns = new Turns();
+    const turns = new Turns(setImmediate);
     const begun: string[] = [];
     const gates = new Map<string, ReturnType<typeof gate>>();
     const running = ["a 1", "a 2", "a 3", "b 1", "c 1", "d 1"].map((name) => {
@@ -109,7 +109,7 @@ describe("work", () => {
   });
 
   test("work that fails makes room, and work within work never waits", async () => {
-    const turns = new Turns();
+    const turns = new Turns(setImmediate);
     const failing = Array.from({ length: 20 }, () =>
       turns.placeOf("a").run(() => Promise.reject(new Error("no"))),
     );
@@ -127,7 +127,7 @@ describe("bytes held for one request", () => {
   const MB = 1_000_000;
 
   test("a holder has 64 MB, or one body; bytes given back are free again", () => {
-    const turns = new Turns();
+    const turns = new Turns(setImmediate);
     const [one, two, three] = [turns.placeOf("a"), turns.placeOf("a"), turns.placeOf("a")];
     expect(one.hold(100 * MB)).toBe(true);
     expect([two.mayHold(), two.hold(1)]).toEqual([false, false]);
@@ -142,7 +142,7 @@ describe("bytes held for one request", () => {
   });
 
   test("all holders have 256 MB", () => {
-    const turns = new Turns();
+    const turns = new Turns(setImmediate);
     const places = ["a", "b", "c", "d", "e"].map((name) => turns.placeOf(name));
     expect(places.map((place) => place.hold(60 * MB))).toEqual([true, true, true, true, false]);
     expect([places[4]?.hold(16 * MB), places[4]?.hold(16 * MB + 1)]).toEqual([true, false]);

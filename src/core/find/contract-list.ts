@@ -3,7 +3,8 @@
  * contract has. It is public, and has neither levels nor their dates.
  */
 import type { z } from "zod";
-import { madeOnce } from "../../lib/caches.ts";
+import { utf8 } from "../../lib/bytes.ts";
+import { cacheOf, keptOrMade } from "../../lib/caches.ts";
 import { jsonText } from "../../lib/json.ts";
 import { NO_QUEUE } from "../../lib/turns.ts";
 import type { Contract } from "../../market/contract.ts";
@@ -19,8 +20,9 @@ import { CSV_TYPE, JSON_TYPE } from "../../store/media-types.ts";
 import type { Forms } from "../serve/entity.ts";
 import { cacheControl } from "../serve/freshness.ts";
 import type { Asked, Found } from "../outcome.ts";
-import { noSession, type DataSources } from "./data.ts";
-import { pageForms } from "../../pages/page-frame.ts";
+import type { World } from "../world.ts";
+import { noSession } from "./data.ts";
+import { pageForms } from "../serve/document.ts";
 
 const FORMATS = {
   json: { path: UNCOUNTED_ROUTES.contracts.path, mediaType: JSON_TYPE, textOf: jsonText },
@@ -29,10 +31,10 @@ const FORMATS = {
 
 /** Answers from the catalog of the served snapshot, which snapshots of every version have. Made once for each. */
 export function contractList(
-  { live, pollMs }: Pick<DataSources, "live" | "pollMs">,
+  { live, pollMs, platform, turns }: Pick<World, "live" | "pollMs" | "platform" | "turns">,
   format: keyof typeof FORMATS,
 ) {
-  const made = madeOnce<Forms>(2);
+  const made = cacheOf<Forms>(2);
   const { path, mediaType, textOf } = FORMATS[format];
   return async (asked: Asked): Promise<Found | Denial> => {
     const served = live.current;
@@ -44,11 +46,10 @@ export function contractList(
     const closes = await served.closes(NO_QUEUE);
     if (isDenial(closes)) return closes;
     const { stamp } = served;
-    const forms = await made.forceFetch(String(stamp.publication), {
-      context: () => {
-        const body = Buffer.from(textOf(bodyOf(catalog, closes, stamp.head)));
-        return pageForms({ path, mediaType, body }, stamp.publishedAtMs);
-      },
+    const place = turns.placeOf(path);
+    const forms = await keptOrMade(made, String(stamp.publication), place, () => {
+      const body = utf8(textOf(bodyOf(catalog, closes, stamp.head)));
+      return pageForms(platform, { path, mediaType, body }, stamp.publishedAtMs);
     });
     return { kind: "found", forms, cacheControl: cacheControl("private", stamp, asked.nowMs) };
   };

@@ -3,7 +3,7 @@
  * files. All checks after the caller's, in their order, for the live snapshot and for old ones.
  */
 import { DamageError, UnreachableError } from "../../lib/errors.ts";
-import { NO_QUEUE, type Place } from "../../lib/turns.ts";
+import type { Place } from "../../lib/turns.ts";
 import type { Tier } from "../../market/tier.ts";
 import type { Publication } from "../../snapshot/log/entry.ts";
 import { FILES } from "../../store/paths.ts";
@@ -16,10 +16,8 @@ import {
   type Reply,
 } from "../outcome.ts";
 import { pricedBasket, readBasket, type BasketQuery } from "./priced-basket.ts";
-import type { Service } from "../../pages/page-frame.ts";
 import { delisting, findIndex, knownContracts, type KnownContracts } from "./known-ids.ts";
 import { nearContracts, nearIndices } from "./near-ids.ts";
-import type { Logger } from "../../hosts/node/request-log.ts";
 import { VINTAGE } from "../../public/parameters.ts";
 import { busy, deny, isDenial, notInSnapshot, pruned, type Denial } from "../../public/problems.ts";
 import {
@@ -39,14 +37,10 @@ import {
   SUMS_ROUTE,
   type DataRoute,
 } from "../../public/routes.ts";
-import type { Archive } from "../../served/archive.ts";
 import type { Forms } from "../serve/entity.ts";
 import { cacheControl, overdueSessions } from "../serve/freshness.ts";
-import type { LiveSnapshot } from "../../served/live.ts";
-import type { LoadedSnapshot } from "../../served/load.ts";
 import { PreparedFile } from "../serve/served-file.ts";
-import type { ServedSnapshot } from "../../served/snapshot.ts";
-import type { LogReader } from "../../served/log-reader.ts";
+import type { DataSources, Head, LiveSnapshot, ServedSnapshot } from "../world.ts";
 import { readSelection, selected, type Selection } from "./selection.ts";
 import {
   depthDenial,
@@ -56,15 +50,6 @@ import {
   readVintage,
   type VintageQuery,
 } from "./vintage.ts";
-
-export interface DataSources extends Service {
-  readonly live: LiveSnapshot;
-  readonly log: LogReader;
-  readonly archive: Archive;
-  readonly logger: Logger;
-  /** How often the proxy looks for a new publication; the retry-after while there is none. */
-  readonly pollMs: number;
-}
 
 /** A request with its parameters read. */
 interface Wanted {
@@ -82,7 +67,7 @@ const SETTLED = "private, max-age=31536000, immutable";
 
 /** A function that answers a request of a data route, or of SUMS_ROUTE. */
 export function dataAnswers(sources: DataSources) {
-  const { live, log, archive, logger, pollMs, publicUrl } = sources;
+  const { live, log, archive, observer, pollMs, publicUrl, platform } = sources;
   // Only its path: a redirect leaves the caller at the host that it asked, to which it may send its key.
   const prefix = publicUrl ? new URL(publicUrl).pathname.replace(/\/$/, "") : "";
   return (
@@ -129,7 +114,7 @@ export function dataAnswers(sources: DataSources) {
     asked: Asked,
     reader: Reader,
     place: Place,
-    head: LoadedSnapshot,
+    head: LiveSnapshot,
   ): Promise<Outcome> {
     let publication: Publication | null = null;
     const unopened = (error: unknown): Promise<Denial> => denialOf(error, publication, asked);
@@ -168,7 +153,7 @@ export function dataAnswers(sources: DataSources) {
       throw error;
     } catch (cause) {
       if (!(cause instanceof UnreachableError)) throw cause;
-      logger.error({ err: cause, route, request_id: requestId }, "old snapshot cannot be read");
+      observer.failed(cause, "old snapshot cannot be read", route, requestId);
       return busy("Old snapshots cannot be read at the moment.");
     }
   }
@@ -190,20 +175,23 @@ export function dataAnswers(sources: DataSources) {
     const { tier } = reader;
     const { nowMs } = asked;
     if (basket !== null) {
-      return keptAs(fresh, pricedBasket(snapshot, head, tier, basket, faults, nowMs, place));
+      return keptAs(
+        fresh,
+        pricedBasket(snapshot, head, tier, basket, faults, nowMs, place, platform),
+      );
     }
     const send = (file: PreparedFile): Outcome | Promise<Outcome> => {
       if (selection !== null) {
         return keptAs(
           fresh,
-          selected(selection, route, file, snapshot, head, log, asked, reader, place),
+          selected(selection, route, file, snapshot, head, log, asked, reader, place, platform),
         );
       }
       const overdue = overdueSessions(stamp, nowMs);
       const forms = file.ready(overdue);
       if (forms !== null) return { kind: "found", forms, cacheControl: fresh };
       // Made once for all callers, and for each number of overdue sessions.
-      const make = (): Promise<Forms> => file.make(overdue, NO_QUEUE);
+      const make = (): Promise<Forms> => file.make(overdue, place);
       const tags = file.tags(overdue);
       return { kind: "unmade", tags, isLaborious: false, make, cacheControl: fresh };
     };
@@ -251,7 +239,7 @@ async function keptAs(
   return found.kind === "denial" ? found : { ...found, cacheControl };
 }
 
-export function noSession({ trouble }: LiveSnapshot, pollMs: number): Denial {
+export function noSession({ trouble }: Pick<Head, "trouble">, pollMs: number): Denial {
   const detail =
     trouble === null
       ? "No session is published yet."

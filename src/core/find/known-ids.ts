@@ -10,7 +10,7 @@ import type { Tier } from "../../market/tier.ts";
 import type { AskedId } from "../../render/envelope.ts";
 import { isDenial, type Denial } from "../../public/problems.ts";
 import { fault, invalid, shownText, type Fault } from "../../public/query.ts";
-import type { ServedSnapshot } from "../../served/snapshot.ts";
+import type { ServedSnapshot } from "../world.ts";
 
 /** The contracts of a snapshot. */
 export interface KnownContracts {

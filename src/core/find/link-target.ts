@@ -50,7 +50,9 @@ export function parseLinkPath(text: string, nowMs: number): string {
   }
   if (target === undefined) {
     const names = LINKED.map((route) => route.path.slice(API.length)).join(", ");
-    throw new InputError(`Path ${JSON.stringify(text)}: expected one of ${names}, and its parameters`);
+    throw new InputError(
+      `Path ${JSON.stringify(text)}: expected one of ${names}, and its parameters`,
+    );
   }
   const { route, query } = target;
   const faults = nameFaults(query, parametersOf(route));

@@ -9,7 +9,8 @@ import type { Place } from "../../lib/turns.ts";
 import type { Tier } from "../../market/tier.ts";
 import { basketBody } from "../../render/basket-file.ts";
 import { withAsked } from "../../render/envelope.ts";
-import { sha256Hex } from "../../snapshot/digest.ts";
+import { utf8 } from "../../lib/bytes.ts";
+import type { Platform } from "../../ports/platform.ts";
 import { JSON_TYPE } from "../../store/media-types.ts";
 import type { Content } from "../outcome.ts";
 import { BASKET, MAX_ITEMS } from "../../public/parameters.ts";
@@ -24,7 +25,7 @@ import {
   type Fault,
   type Query,
 } from "../../public/query.ts";
-import type { ServedSnapshot } from "../../served/snapshot.ts";
+import type { ServedSnapshot } from "../world.ts";
 import { askedOf, knownContracts, lookUp, offBoardFaults } from "./known-ids.ts";
 import { unknownContracts } from "./near-ids.ts";
 import { entityOf, tagOf, validatorsOf, type Forms } from "../serve/entity.ts";
@@ -92,6 +93,7 @@ export async function pricedBasket(
   faults: readonly Fault[],
   nowMs: number,
   place: Place,
+  platform: Platform,
 ): Promise<Content | Denial> {
   const { stamp, computed } = snapshot;
   const file = await snapshot.baskets(tier, place);
@@ -116,12 +118,19 @@ export async function pricedBasket(
   const name = JSON.stringify([tier.name, items, weighting, amounts.join(), overdue]);
   const priced = computed?.get(name);
   if (priced !== undefined) return { kind: "found", forms: priced };
-  const tagged = ofSnapshot(stamp, file.envelope, overdue, tagOf(stamp.manifestSha256, name));
+  const tagged = ofSnapshot(
+    stamp,
+    file.envelope,
+    overdue,
+    tagOf(platform, stamp.manifestSha256, name),
+  );
   const make = async (): Promise<Forms | Denial> => {
     const priced = basketBody(file, parts, amounts, weighting, overdue);
-    const body = Buffer.from(withAsked(priced, askedOf(found)));
+    const body = utf8(withAsked(priced, askedOf(found)));
     const content = { "content-type": JSON_TYPE };
-    const forms = { identity: entityOf({ ...tagged, body, sha256: sha256Hex(body), content }) };
+    const forms = {
+      identity: entityOf({ ...tagged, body, sha256: platform.sha256(body), content }),
+    };
     computed?.set(name, forms);
     return computed !== null || place.hold(body.length) ? forms : BUSY;
   };

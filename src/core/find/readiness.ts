@@ -1,21 +1,23 @@
 /** /readyz. */
-import type { Gatekeeper } from "../../state/gatekeeper.ts";
+import type { Accounts } from "../../ports/accounts.ts";
+import type { Platform } from "../../ports/platform.ts";
 import { sessionUtc } from "../../market/session.ts";
 import { snapshotText } from "../../store/paths.ts";
 import { jsonDocument, type Found } from "../outcome.ts";
 import { deny, type Denial } from "../../public/problems.ts";
 import { behindMs, overdueSessions } from "../serve/freshness.ts";
-import type { LiveSnapshot } from "../../served/live.ts";
+import type { Head } from "../world.ts";
 
 /**
  * The proxy is ready once it has a snapshot. Later trouble is reported but does not make it unready:
  * late data that is marked as late is better than none.
  */
 export function readiness(
-  live: LiveSnapshot,
-  gatekeeper: Gatekeeper,
+  live: Head,
+  accounts: Accounts,
   nowMs: number,
   pollMs: number,
+  platform: Platform,
 ): Found | Denial {
   const snapshot = live.current;
   const trouble = live.trouble;
@@ -25,7 +27,7 @@ export function readiness(
     return deny("no_session", detail, { retryAfterMs: pollMs });
   }
   const { text, head } = snapshot.stamp;
-  return jsonDocument({
+  const body = {
     status: "ready",
     snapshot: text,
     session_utc: sessionUtc(head),
@@ -34,9 +36,10 @@ export function readiness(
     attribution: snapshot.attribution,
     overdue: overdueSessions(snapshot.stamp, nowMs),
     clock: behindMs(snapshot.stamp, nowMs) === 0 ? "ok" : "behind",
-    state: stateOf(gatekeeper),
+    state: stateOf(accounts),
     store: trouble?.kind ?? "ok",
-  });
+  };
+  return jsonDocument(body, platform);
 }
 
 /** `readonly`: keys are admitted by reading, and calls are counted in memory until the state takes writes. */
@@ -44,14 +47,14 @@ function stateOf({
   trouble,
   refusal,
   evictionPolicy,
-}: Gatekeeper): "ok" | "unavailable" | "readonly" | "evicting" {
+}: Accounts): "ok" | "unavailable" | "readonly" | "evicting" {
   if (trouble !== null) return "unavailable";
   if (refusal !== null) return "readonly";
   return evictionPolicy === null ? "ok" : "evicting";
 }
 
 /** The newest publication if it is damaged and an older one is served instead; otherwise null. */
-function damagedOf({ newest, current, trouble }: LiveSnapshot): object | null {
+function damagedOf({ newest, current, trouble }: Head): object | null {
   if (newest === null || newest === current?.publication || trouble?.kind !== "damaged")
     return null;
   return { publication: newest.number, snapshot: snapshotText(newest) };

@@ -5,7 +5,9 @@ import { COMPOSITE } from "../../market/indices.ts";
 import { FIRST_DATE, parseDate } from "../../market/session.ts";
 import type { Tier } from "../../market/tier.ts";
 import { withAsked, type AskedId } from "../../render/envelope.ts";
-import { coded } from "../../snapshot/coded.ts";
+import { joined, utf8 } from "../../lib/bytes.ts";
+import type { Platform } from "../../ports/platform.ts";
+import { fieldIn } from "../ask.ts";
 import type { Asked, Content, Reader } from "../outcome.ts";
 import {
   askedField,
@@ -36,8 +38,7 @@ import { prefersGzip } from "../serve/intent.ts";
 import type { Forms } from "../serve/entity.ts";
 import type { Chosen, PreparedFile } from "../serve/served-file.ts";
 import { QUICK_BYTES_MAX } from "../serve/stream.ts";
-import type { ServedSnapshot } from "../../served/snapshot.ts";
-import type { LogReader } from "../../served/log-reader.ts";
+import type { LogView, ServedSnapshot } from "../world.ts";
 import { namesIndices, type DataRoute } from "../../public/routes.ts";
 import { AFTER_MAX } from "../../public/uncounted-routes.ts";
 
@@ -105,10 +106,11 @@ export async function selected(
   file: PreparedFile,
   snapshot: ServedSnapshot,
   head: ServedSnapshot,
-  log: LogReader,
+  log: LogView,
   { nowMs, headers }: Asked,
   { tier }: Reader,
   place: Place,
+  platform: Platform,
 ): Promise<Content | Denial> {
   const limits = await limitsOf(selection, route, tier, snapshot, head, log, place);
   if (isDenial(limits)) return limits;
@@ -126,8 +128,9 @@ export async function selected(
     const plain = await piecesOf(file, overdue, limits, isCsv, place);
     if (plain === null) return BUSY;
     const sizeBytes = bytesOf(plain);
-    const isCoded = sizeBytes > CODED_FROM_BYTES && prefersGzip(headers["accept-encoding"]);
-    const code = isCoded ? await coded(Buffer.concat(plain)) : null;
+    const isCoded =
+      sizeBytes > CODED_FROM_BYTES && prefersGzip(fieldIn(headers, "accept-encoding"));
+    const code = isCoded ? await platform.gzip(joined(plain), "fast") : null;
     const forms = file.selection(overdue, chosen, plain, code);
     const isShared = sizeBytes <= REMEMBERED_BYTES_MAX && snapshot.computed !== null;
     if (isShared) snapshot.computed.set(key, forms);
@@ -150,7 +153,7 @@ const workOf = (file: PreparedFile, ids: Limits["ids"]): number =>
     ? file.sizeBytes
     : file.parts.reduce((sum, { id, bytes }) => sum + (ids?.has(id) === false ? 0 : bytes), 0);
 
-const bytesOf = (pieces: readonly Buffer[]): number =>
+const bytesOf = (pieces: readonly Uint8Array[]): number =>
   pieces.reduce((sum, { length }) => sum + length, 0);
 
 /**
@@ -163,11 +166,11 @@ async function piecesOf(
   limits: Limits & { readonly asked: readonly AskedId[] },
   isCsv: boolean,
   place: Place,
-): Promise<readonly Buffer[] | null> {
-  const pieces: Buffer[] = [];
+): Promise<readonly Uint8Array[] | null> {
+  const pieces: Uint8Array[] = [];
   let bytes = 0;
   const hold = (text: string): boolean => {
-    const piece = Buffer.from(text);
+    const piece = utf8(text);
     pieces.push(piece);
     bytes += piece.length;
     return place.hold(bytes);
@@ -202,7 +205,7 @@ async function limitsOf(
   tier: Tier,
   snapshot: ServedSnapshot,
   head: ServedSnapshot,
-  log: LogReader,
+  log: LogView,
   place: Place,
 ): Promise<(Limits & { readonly asked: readonly AskedId[] }) | Denial> {
   const { ids, segments, since } = selection;
@@ -242,7 +245,7 @@ async function limitsOf(
 }
 
 /** The number of the newest entry before the date, UTC. */
-const newestNumberBefore = (date: string, { entries }: LogReader): number =>
+const newestNumberBefore = (date: string, { entries }: LogView): number =>
   newestNumberAt(Date.parse(date) - 1, entries);
 
 /** The refusal of contracts that the tier or the file does not have; null: none. */

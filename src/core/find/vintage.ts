@@ -24,7 +24,7 @@ import { isPublication, type Entry, type Publication } from "../../snapshot/log/
 import { AS_OF, PUBLICATION, SESSION, VINTAGE } from "../../public/parameters.ts";
 import { deny, isDenial, notYetPublished, type Denial } from "../../public/problems.ts";
 import { invalid, readWhole, valueOf, type Fault, type Query } from "../../public/query.ts";
-import type { LogReader } from "../../served/log-reader.ts";
+import type { LogView } from "../world.ts";
 import { AFTER_MAX } from "../../public/uncounted-routes.ts";
 
 /** Whether all that the query names is the entry with this number. */
@@ -97,14 +97,14 @@ function readInstant(text: string, nowMs: number, faults: Fault[]): VintageQuery
 }
 
 /** The vintage in the log for the tier. Throws DamageError if an entry that decides it is damaged. */
-export function findVintage(wanted: VintageQuery, log: LogReader, tier: Tier): Vintage | Denial {
+export function findVintage(wanted: VintageQuery, log: LogView, tier: Tier): Vintage | Denial {
   if (wanted.kind === "publication") return vintageNumbered(wanted.number, log);
   if (wanted.kind === "session") return vintageOf(wanted.session, log, tier);
   const vintage = vintageAt(wanted.asOfMs, log);
   return isDenial(vintage) || wanted.isFixed ? vintage : { ...vintage, isSettled: false };
 }
 
-function vintageNumbered(number: number, log: LogReader): Vintage | Denial {
+function vintageNumbered(number: number, log: LogView): Vintage | Denial {
   const newest = log.newestNumber;
   if (number > newest) return notYetPublished(number, newest);
   const { entry } = log.get(number);
@@ -113,7 +113,7 @@ function vintageNumbered(number: number, log: LogReader): Vintage | Denial {
 }
 
 /** The newest publish or rollback whose payload has this session. A later one may have it again. */
-function vintageOf(session: Session, log: LogReader, tier: Tier): Vintage | Denial {
+function vintageOf(session: Session, log: LogView, tier: Tier): Vintage | Denial {
   for (let number = log.newestNumber; number > 0; number -= 1) {
     const { entry } = log.get(number);
     if (isPublication(entry) && tierSession(tier, entry.session) === session) {
@@ -145,7 +145,7 @@ function countUntil(asOfMs: number, entries: readonly Entry[]): number {
 export const newestNumberAt = (asOfMs: number, entries: readonly Entry[]): number =>
   entries[countUntil(asOfMs, entries) - 1]?.number ?? 0;
 
-function vintageAt(asOfMs: number, log: LogReader): Vintage | Denial {
+function vintageAt(asOfMs: number, log: LogView): Vintage | Denial {
   const { entries, newestNumber: newest } = log;
   const later = entries[countUntil(asOfMs, entries)]?.number ?? newest + 1;
   // The entry before the later one decides; if it is damaged, nobody knows whether it was there.

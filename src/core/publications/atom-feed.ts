@@ -1,11 +1,10 @@
 /** The feed of publications for feed readers and monitors (Atom, RFC 4287). It names no contract and no price. */
-import { createHash } from "node:crypto";
+import type { Platform } from "../../ports/platform.ts";
 import { PROGRAM } from "../../lib/version.ts";
 import { sessionUtc } from "../../market/session.ts";
 import { whatOf, type Publication } from "../../snapshot/log/entry.ts";
 import { snapshotText } from "../../store/paths.ts";
 import { FEED_TYPE, PAGES } from "../../public/uncounted-routes.ts";
-import { correctionsHref } from "../../pages/corrections-page.ts";
 
 /** How many publishes and rollbacks the feed has. */
 export const FEED_LENGTH = 100;
@@ -18,25 +17,32 @@ export interface FeedContent {
 }
 
 /** The text of the feed, newest publication first. Addresses are relative, as the proxy does not know its own. */
-export function feedBody({ first, newest }: FeedContent): string {
+export function feedBody(platform: Platform, { first, newest }: FeedContent): string {
   const [last] = newest.slice(-1) as [Publication];
   const title = `${PROGRAM.name}: publications`;
   return `<?xml version="1.0" encoding="utf-8"?>
 <feed xmlns="http://www.w3.org/2005/Atom" xml:lang="en">
-<id>${idOf("feed", first)}</id>
+<id>${idOf(platform, "feed", first)}</id>
 <title>${xmlText(title)}</title>
 <updated>${last.at}</updated>
 <author><name>${PROGRAM.name}</name></author>
 <link rel="self" type="${FEED_TYPE}" href="feed.atom"/>
 <link rel="alternate" type="text/html" href="."/>
-${newest.map(entryElement).reverse().join("\n")}
+${newest
+  .map((entry) => entryElement(platform, entry))
+  .reverse()
+  .join("\n")}
 </feed>
 `;
 }
 
+/** The place of a publication on the page of corrections. */
+export const correctionsHref = ({ number }: Publication): string =>
+  `${PAGES.corrections.path.slice(1)}#publication-${number}`;
+
 const TITLES = { publish: "Published", revise: "Revised", rollback: "Rolled back to" } as const;
 
-function entryElement(entry: Publication): string {
+function entryElement(platform: Platform, entry: Publication): string {
   const { at, session, revision, reason, corrections } = entry;
   const what = whatOf(entry);
   const text = [
@@ -46,7 +52,7 @@ function entryElement(entry: Publication): string {
   ].join(" ");
   const address = corrections > 0 ? correctionsHref(entry) : PAGES.status.path.slice(1);
   return `<entry>
-<id>${idOf("entry", entry)}</id>
+<id>${idOf(platform, "entry", entry)}</id>
 <title>${TITLES[what]} ${snapshotText(entry)}</title>
 <published>${at}</published>
 <updated>${at}</updated>
@@ -60,15 +66,14 @@ function entryElement(entry: Publication): string {
  * A UUID of version 8 (RFC 9562, 5.8) from the SHA-256 of what makes the publication unique. It is the
  * same at every address and in every copy of the store.
  */
-function idOf(kind: "feed" | "entry", publication: Publication): string {
+function idOf(platform: Platform, kind: "feed" | "entry", publication: Publication): string {
   const { number, action, at, manifest_sha256 } = publication;
   const parts = [kind, number, action, snapshotText(publication), at, manifest_sha256];
-  const bytes = createHash("sha256").update(parts.join("\n")).digest().subarray(0, 16);
-  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
-  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
-  const hex = bytes.toString("hex");
-  const groups = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20)];
-  return `urn:uuid:${[...groups, hex.slice(20)].join("-")}`;
+  const hex = platform.sha256(parts.join("\n"));
+  // The version, 8, and the variant stand in digits of their own.
+  const variant = ((Number.parseInt(hex.charAt(16), 16) & 0x3) | 0x8).toString(16);
+  const groups = [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`];
+  return `urn:uuid:${[...groups, variant + hex.slice(17, 20), hex.slice(20, 32)].join("-")}`;
 }
 
 /** Not allowed in XML, not even as references (XML 1.0, 2.2). A lone surrogate is no character. */

@@ -3,27 +3,20 @@
  * once for each change of the log or of the missing sessions, not per request. All of them end with the
  * publication that is served, so nobody hears of one before its data can be asked for.
  */
-import { madeOnce } from "../../lib/caches.ts";
+import { utf8 } from "../../lib/bytes.ts";
+import { cacheOf, keptOrMade } from "../../lib/caches.ts";
 import { isPublication, type Publication } from "../../snapshot/log/entry.ts";
 import { JSON_TYPE } from "../../store/media-types.ts";
 import type { Asked, Found } from "../outcome.ts";
-import { noSession, type DataSources } from "../find/data.ts";
-import {
-  asSent,
-  pageForms,
-  PUBLIC_CACHE,
-  type PageSource,
-  type Service,
-} from "../../pages/page-frame.ts";
-import { correctionsPage } from "../../pages/corrections-page.ts";
-import { statusPage } from "../../pages/status-page.ts";
+import { noSession } from "../find/data.ts";
+import { pageForms, PUBLIC_CACHE, type PageSource } from "../serve/document.ts";
 import { deny, isDenial, notYetPublished, type Denial } from "../../public/problems.ts";
 import { shownText } from "../../public/query.ts";
 import { idIn } from "../../public/routes.ts";
-import { FEED_TYPE, PAGES, UNCOUNTED_ROUTES } from "../../public/uncounted-routes.ts";
+import { FEED_TYPE, UNCOUNTED_ROUTES } from "../../public/uncounted-routes.ts";
 import { entityOf, type Forms } from "../serve/entity.ts";
 import { cacheControl, overdueSessions } from "../serve/freshness.ts";
-import type { LoadedSnapshot } from "../../served/load.ts";
+import type { LiveSnapshot, World } from "../world.ts";
 import { FEED_LENGTH, feedBody } from "./atom-feed.ts";
 import {
   isNewestPage,
@@ -35,10 +28,6 @@ import {
   type ListRows,
 } from "./publication-list.ts";
 import { makeStatus, statusTickMs, type Status } from "./session-status.ts";
-
-export interface PublicLogOptions extends Pick<DataSources, "live" | "log" | "pollMs">, Service {
-  readonly graceMs: number;
-}
 
 /** The log as far as it is served. */
 interface View {
@@ -54,19 +43,28 @@ interface View {
 /** Nothing is served. */
 const NOTHING: View = { publications: [], newest: 0, changedMs: 0, key: "" };
 
+/** The holder of the list's rows in the queue of work. */
+const ROWS = "rows of /publications";
+
 /** A stored entry never changes (RFC 8246), and a cache holds it no longer than other public answers. */
 const ENTRY_CACHE = "public, max-age=60, immutable";
 
-/** The answers of `/publications`, `/log/…`, `/feed.atom`, `/status.json`, `/status` and `/corrections`. */
+/** The answers of `/publications`, `/log/…`, `/feed.atom` and `/status.json`, and what pages show of them. */
 export type PublicLog = ReturnType<typeof publicLog>;
 
 /** Makes the answers. */
-export function publicLog(options: PublicLogOptions) {
-  const { live, log, pollMs, graceMs } = options;
+export function publicLog({
+  live,
+  log,
+  pollMs,
+  graceMs,
+  platform,
+  turns,
+}: Pick<World, "live" | "log" | "pollMs" | "graceMs" | "platform" | "turns">) {
   /** All rows of the list, which its pages share: ten years have 7,300, of 200 bytes each. */
-  const rows = madeOnce<ListRows>(1);
-  /** The feed, the status, the pages, the newest page of the list; and those before a change. */
-  const pages = madeOnce<Forms>(10);
+  const rows = cacheOf<ListRows>(1);
+  /** Each document as it is now, and as it was before a change. */
+  const pages = cacheOf<Forms>(10);
   let known = NOTHING;
 
   return {
@@ -114,8 +112,8 @@ export function publicLog(options: PublicLogOptions) {
       const forms = await made(path, view.key, async () => {
         const newest = view.publications.slice(-FEED_LENGTH);
         const [first] = view.publications as [Publication];
-        const body = Buffer.from(feedBody({ first, newest }));
-        return pageForms({ path, mediaType: FEED_TYPE, body }, view.changedMs);
+        const body = utf8(feedBody(platform, { first, newest }));
+        return pageForms(platform, { path, mediaType: FEED_TYPE, body }, view.changedMs);
       });
       return { kind: "found", forms, cacheControl: PUBLIC_CACHE };
     },
@@ -124,32 +122,28 @@ export function publicLog(options: PublicLogOptions) {
     status(asked: Asked): Promise<Found> {
       const { path } = UNCOUNTED_ROUTES.status;
       return statusAs(asked, path, (status) => {
-        const body = Buffer.from(`${JSON.stringify(status)}\n`);
+        const body = utf8(`${JSON.stringify(status)}\n`);
         return { path, mediaType: JSON_TYPE, body };
       });
     },
 
-    statusPage(asked: Asked): Promise<Found> {
-      const attribution = live.current?.attribution;
-      return statusAs(asked, PAGES.status.path, (status, publications) => {
-        const corrected = publications.findLast(({ corrections }) => corrections > 0);
-        return asSent(statusPage(status, graceMs, corrected), options, attribution);
-      });
-    },
+    statusAs,
 
-    /** The publications with corrections. Answers also while nothing is served. */
-    async correctionsPage(): Promise<Found> {
+    /** A page with the publications, oldest first; it answers also while nothing is served. */
+    async pageOf(
+      path: string,
+      form: (publications: readonly Publication[]) => PageSource,
+    ): Promise<Found> {
       const served = live.current;
       const view = served === null ? NOTHING : viewOf(served);
-      const { path } = PAGES.corrections;
-      const forms = await made(path, view.key, () => {
-        const page = asSent(correctionsPage(view.publications), options, served?.attribution);
-        return pageForms(page, view.changedMs);
-      });
+      const forms = await made(path, view.key, () =>
+        pageForms(platform, form(view.publications), view.changedMs),
+      );
       return { kind: "found", forms, cacheControl: PUBLIC_CACHE };
     },
   };
 
+  /** The sessions of the last thirty days, in the form given. */
   async function statusAs(
     { nowMs }: Asked,
     path: string,
@@ -162,12 +156,12 @@ export function publicLog(options: PublicLogOptions) {
     const { key, publications, changedMs } = view;
     const forms = await made(path, `${key} ${tickMs}`, () => {
       const source = form(makeStatus({ publications, overdue, graceMs }, nowMs), publications);
-      return pageForms(source, Math.max(changedMs, tickMs));
+      return pageForms(platform, source, Math.max(changedMs, tickMs));
     });
     return { kind: "found", forms, cacheControl: PUBLIC_CACHE };
   }
 
-  function viewOf({ publication: served }: LoadedSnapshot): View {
+  function viewOf({ publication: served }: LiveSnapshot): View {
     const key = `${served.number} ${log.newestNumber}`;
     if (known.key === key) return known;
     const all = log.entries;
@@ -185,15 +179,15 @@ export function publicLog(options: PublicLogOptions) {
     // A damaged entry fails: a caller who pages through the log must not miss one without knowing.
     for (let number = page.first; number <= page.last; number += 1) log.get(number);
     const { entries } = log;
-    const all = await rows.forceFetch(`${view.key} ${entries.length}`, {
-      context: async () => rowsOf(entries.filter(({ number }) => number <= view.newest)),
-    });
+    const all = await keptOrMade(rows, `${view.key} ${entries.length}`, turns.placeOf(ROWS), () =>
+      rowsOf(entries.filter(({ number }) => number <= view.newest)),
+    );
     const { path } = UNCOUNTED_ROUTES.publications;
     const body = listBody(all, page);
-    return pageForms({ path, mediaType: JSON_TYPE, body }, view.changedMs, isCoded);
+    return pageForms(platform, { path, mediaType: JSON_TYPE, body }, view.changedMs, isCoded);
   }
 
   function made(path: string, key: string, make: () => Promise<Forms>): Promise<Forms> {
-    return pages.forceFetch(`${path} ${key}`, { context: make });
+    return keptOrMade(pages, `${path} ${key}`, turns.placeOf(path), make);
   }
 }

@@ -1,5 +1,6 @@
 /** The list of publications: its parameters and its body. */
 import type { z } from "zod";
+import { joined, utf8 } from "../../lib/bytes.ts";
 import { sessionUtc } from "../../market/session.ts";
 import { isPublication, type Entry } from "../../snapshot/log/entry.ts";
 import { snapshotText } from "../../store/paths.ts";
@@ -49,7 +50,7 @@ export function pageOf(newest: number, { after, limit }: PageQuery): ListPage {
 
 /** The JSON of entries, one after another with commas between, and where the JSON of each number lies. */
 export interface ListRows {
-  readonly bytes: Buffer;
+  readonly bytes: Uint8Array;
   readonly places: ReadonlyMap<number, { readonly start: number; readonly end: number }>;
 }
 
@@ -57,21 +58,24 @@ export function rowsOf(entries: readonly Entry[]): ListRows {
   const places = new Map<number, { start: number; end: number }>();
   let start = 0;
   const rows = entries.map((entry) => {
-    const row = Buffer.from(`${rowText(entry)},`);
+    const row = utf8(`${rowText(entry)},`);
     places.set(entry.number, { start, end: start + row.length - 1 });
     start += row.length;
     return row;
   });
-  return { bytes: Buffer.concat(rows), places };
+  return { bytes: joined(rows), places };
 }
 
-const BODY_START = Buffer.from('{"publications":[');
+const BODY_START = utf8('{"publications":[');
 
 /** The body of `/publications`: the page's part of the rows is not copied. The rows have all of it. */
-export function listBody({ bytes, places }: ListRows, { first, last, next }: ListPage): Buffer[] {
+export function listBody(
+  { bytes, places }: ListRows,
+  { first, last, next }: ListPage,
+): Uint8Array[] {
   const start = places.get(first)?.start ?? bytes.length;
   const end = places.get(last)?.end ?? 0;
-  return [BODY_START, bytes.subarray(start, end), Buffer.from(`],"next":${next}}\n`)];
+  return [BODY_START, bytes.subarray(start, end), utf8(`],"next":${next}}\n`)];
 }
 
 function rowText(entry: Entry): string {

@@ -3,8 +3,8 @@
  * snapshots, baskets, entries of the log and pages are sent as entities, which are made once, not per
  * request.
  */
-import { hash } from "node:crypto";
-import { digestField } from "../../snapshot/digest.ts";
+import { base64, fromHex } from "../../lib/bytes.ts";
+import type { Platform } from "../../ports/platform.ts";
 import type { OpenBody } from "./stream.ts";
 
 /** A content coding (RFC 9110, 8.4); identity: not coded. */
@@ -12,7 +12,7 @@ export type Coding = keyof Forms;
 
 /** Header fields by lower-case name, in sending order. */
 export type HeaderFields = Readonly<Record<string, string>>;
-/** The same as Node writes them: names and values in turn. */
+/** The same in the order in which they are written: a name, its value, the next name. */
 export type RawFields = readonly string[];
 
 /** The properties of an entity before its body is made: enough for preconditions, and for a 304. */
@@ -31,7 +31,7 @@ export interface Entity extends Validators {
   readonly fields: HeaderFields;
   readonly raw: RawFields;
   /** A list is one body. */
-  readonly body: Buffer | readonly Buffer[] | OpenBody;
+  readonly body: Uint8Array | readonly Uint8Array[] | OpenBody;
 }
 
 /** An entity in each coding that it has. */
@@ -99,14 +99,25 @@ export function entityOf(parts: Parts): Entity {
   return { ...validatorsOf(parts), sizeBytes, fields, raw: rawOf(fields), body };
 }
 
-const sizeOf = (body: Buffer | readonly Buffer[]): number =>
-  Buffer.isBuffer(body) ? body.length : body.reduce((sum, { length }) => sum + length, 0);
+const sizeOf = (body: Uint8Array | readonly Uint8Array[]): number =>
+  body instanceof Uint8Array ? body.length : body.reduce((sum, { length }) => sum + length, 0);
 
-const TAG_BYTES = 16;
+/** 128 bits in hex. */
+const TAG_DIGITS = 32;
 
 /**
  * A strong entity tag (RFC 9110, 8.8.3). `parts` name the content but do not include its bytes, so
  * that nobody can guess levels and check them against a tag.
  */
-export const tagOf = (...parts: readonly string[]): string =>
-  `"${hash("sha256", parts.join("\n"), "buffer").subarray(0, TAG_BYTES).toString("base64url")}"`;
+export function tagOf(platform: Platform, ...parts: readonly string[]): string {
+  const digest = platform.sha256(parts.join("\n")).slice(0, TAG_DIGITS);
+  // Base64 for addresses, without padding (RFC 4648, 5).
+  const text = base64(fromHex(digest)).replaceAll("+", "-").replaceAll("/", "_");
+  return `"${text.replace(/=+$/, "")}"`;
+}
+
+/**
+ * The value of Unencoded-Digest (draft-ietf-httpbis-unencoded-digest) for a SHA-256 (hex): it is over the
+ * bytes without content coding. RFC 9530, 2 defines its form.
+ */
+export const digestField = (sha256: string): string => `sha-256=:${base64(fromHex(sha256))}:`;

@@ -4,13 +4,13 @@
  * sent here, and no body is needed for it. Fields that are lists are split, and at most 32 elements are read:
  * a regular expression with two ways to match the same text would take quadratic time.
  */
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { cacheOf } from "../../lib/caches.ts";
+import { countFields, fieldIn, type Ask, type FieldsByName } from "../ask.ts";
 import type { Entity, Forms, Validators } from "./entity.ts";
 import type { ByteRange } from "./stream.ts";
 
-type Request = Pick<IncomingMessage, "method" | "headers">;
-type Conditional = Pick<IncomingMessage, "headers" | "headersDistinct">;
+type Request = Pick<Ask, "method" | "headers">;
+type Conditional = Pick<Ask, "headers" | "rawHeaders">;
 
 /** What to answer with: the entity, or the range of its bytes; 416 has no bytes of it. */
 export type Intent =
@@ -23,7 +23,7 @@ export function intentOf(forms: Forms, request: Request): Intent {
   const { identity, gzip } = forms;
   const range = requestedRange(identity, request);
   if (range === null) {
-    const isCoded = gzip !== undefined && prefersGzip(request.headers["accept-encoding"]);
+    const isCoded = gzip !== undefined && prefersGzip(fieldIn(request.headers, "accept-encoding"));
     return { entity: isCoded ? gzip : identity, status: 200 };
   }
   if (range === "unsatisfiable") return { entity: identity, status: 416 };
@@ -42,7 +42,8 @@ export function stopOf(
   forms: readonly [Validators, ...Validators[]],
   request: Conditional,
 ): Stop | null {
-  const { "if-match": match, "if-none-match": noneMatch } = request.headers;
+  const match = fieldIn(request.headers, "if-match");
+  const noneMatch = fieldIn(request.headers, "if-none-match");
   const [form] = forms;
   if (match !== undefined) {
     if (matching(match, forms, isSame) === undefined) return { status: 412 };
@@ -60,9 +61,11 @@ export function stopOf(
 /** The forms of which one will be sent to a caller who accepts these codings, the likeliest first. */
 export const likelyForms = (
   { identity, gzip }: Forms<Validators>,
-  headers: IncomingHttpHeaders,
+  headers: FieldsByName,
 ): readonly [Validators, ...Validators[]] =>
-  gzip !== undefined && prefersGzip(headers["accept-encoding"]) ? [gzip, identity] : [identity];
+  gzip !== undefined && prefersGzip(fieldIn(headers, "accept-encoding"))
+    ? [gzip, identity]
+    : [identity];
 
 const ELEMENTS_MAX = 32;
 
@@ -97,10 +100,10 @@ function isModifiedSince(
   request: Conditional,
   name: "if-modified-since" | "if-unmodified-since",
 ): boolean | null {
-  const field = request.headers[name];
+  const field = fieldIn(request.headers, name);
   if (field === undefined || modifiedMs === null) return null;
   // Of two fields `headers` has the first.
-  if (request.headersDistinct[name]?.length !== 1) return null;
+  if (countFields(request.rawHeaders, name) !== 1) return null;
   const sinceMs = dateMs(field, modifiedMs);
   return sinceMs === null ? null : Math.floor(modifiedMs / 1000) * 1000 > sinceMs;
 }
@@ -135,8 +138,8 @@ function fullYear(digits: string, nowMs: number): number {
 }
 
 /** Whether the request has `If-None-Match: *`, which matches any entity. */
-export const asksForAny = ({ "if-none-match": ifNoneMatch }: IncomingHttpHeaders): boolean =>
-  ifNoneMatch?.trim() === "*";
+export const asksForAny = (headers: FieldsByName): boolean =>
+  fieldIn(headers, "if-none-match")?.trim() === "*";
 
 /** One range (RFC 9110, 14.1.1). */
 const ONE_RANGE = /^(\d*)-(\d*)$/;
@@ -175,9 +178,11 @@ export function parseRange(field: string, sizeBytes: number): ByteRange | "unsat
  */
 function requestedRange(
   { etag, fields, sizeBytes }: Entity,
-  { method, headers: { range, "if-range": ifRange } }: Request,
+  { method, headers }: Request,
 ): ByteRange | "unsatisfiable" | null {
+  const range = fieldIn(headers, "range");
   if (range === undefined || method !== "GET") return null;
+  const ifRange = fieldIn(headers, "if-range");
   const { "accept-ranges": unit, "last-modified": modified } = fields;
   const isNamed = ifRange === undefined || ifRange === etag || ifRange === modified;
   return unit === "bytes" && isNamed ? parseRange(range, sizeBytes) : null;

@@ -3,22 +3,14 @@
  * `delayed_sessions`: the file is patched, digested and coded once when that number changes, never per
  * request.
  */
-import { createHash } from "node:crypto";
+import { joined, textOf } from "../../lib/bytes.ts";
 import type { Place } from "../../lib/turns.ts";
 import { sessionKey, sessionUtc, type Session } from "../../market/session.ts";
 import type { TierName } from "../../market/tier.ts";
 import { raiseDelay } from "../../render/envelope.ts";
-import {
-  coded,
-  inflatedHeader,
-  inflatedSlice,
-  slicesOf,
-  type FileSlice,
-} from "../../snapshot/coded.ts";
-import { sha256Hex } from "../../snapshot/digest.ts";
+import type { Platform } from "../../ports/platform.ts";
 import type { FileEntry } from "../../snapshot/manifest.ts";
 import { JSON_TYPE } from "../../store/media-types.ts";
-import type { ObjectPart } from "../../ports/store.ts";
 import {
   entityOf,
   tagOf,
@@ -30,7 +22,7 @@ import {
   type Validators,
 } from "./entity.ts";
 import { modifiedMsOf, type SnapshotStamp } from "./freshness.ts";
-import { inflatedOnce, raised, type OpenBody, type OpenStream } from "./stream.ts";
+import { raised, type OpenBody, type OpenStream } from "./stream.ts";
 
 /** The session of a tier's payloads, and its delay when nothing is overdue. */
 export interface TierPosition {
@@ -70,11 +62,23 @@ export interface FileDescription {
 
 /** The bytes of a file: in memory, or by functions that verify them and stream or inflate them. */
 export interface FileSource {
-  readonly plain: Buffer | OpenBody;
+  readonly plain: Uint8Array | OpenBody;
   /** Null: the file has no coded form. */
-  readonly gzip: Buffer | OpenBody | null;
-  /** Reads a part of the coded form, which is not proven yet. */
-  readonly piece: (part: ObjectPart, place: Place) => Promise<Buffer>;
+  readonly gzip: Uint8Array | OpenBody | null;
+  /** The parts of a long file; none: it is read as a whole. */
+  readonly parts: readonly FilePart[];
+  /** Opens another coded form of the file, of so many plain bytes, that is known to be right. */
+  inflated(code: Uint8Array, sizeBytes: number): OpenBody;
+  /** The header of a file with parts. Throws DamageError if it has no text of one. */
+  header(place: Place): Promise<string>;
+  /** The rows of a part, proven by it alone. Throws DamageError and UnreachableError. */
+  rowsOf(part: FilePart, place: Place): Promise<string>;
+}
+
+/** A contract's rows in a long file, and how many plain bytes they are. */
+export interface FilePart {
+  readonly id: string;
+  readonly bytes: number;
 }
 
 /** Lines of a file: a name that tells them from others, empty for the whole file, and fields of their own. */
@@ -88,20 +92,20 @@ const WHOLE: Chosen = { name: "", fields: {} };
 /** A body plain and coded, with the digest of its plain bytes. `bytes` is the size of a body that is opened. */
 interface Sized extends Pick<FileEntry, "bytes" | "sha256"> {
   readonly plain: Entity["body"];
-  readonly gzip: Buffer | OpenBody | null;
+  readonly gzip: Uint8Array | OpenBody | null;
 }
 
 /** One file of one snapshot, plain and coded. */
 export class PreparedFile {
   readonly #file: FileDescription;
   readonly #source: FileSource;
-  #parts: readonly FileSlice[] | null = null;
+  readonly #platform: Platform;
   #latest: { readonly overdue: number; readonly forms: Forms } | null = null;
-  #making: { readonly overdue: number; readonly forms: Promise<Forms> } | null = null;
 
-  constructor(file: FileDescription, source: FileSource) {
+  constructor(file: FileDescription, source: FileSource, platform: Platform) {
     this.#file = file;
     this.#source = source;
+    this.#platform = platform;
   }
 
   /** What to send while `overdue` sessions are missing; null: it has to be made first. */
@@ -126,24 +130,15 @@ export class PreparedFile {
   async make(overdue: number, place: Place): Promise<Forms> {
     const ready = this.ready(overdue);
     if (ready !== null) return ready;
-    return place.run(() => {
-      if (this.#making?.overdue !== overdue) {
-        const forms = this.#raise(overdue, place);
-        this.#making = { overdue, forms };
-      }
-      return this.#making.forms;
-    });
-  }
-
-  async #raise(overdue: number, place: Place): Promise<Forms> {
-    try {
-      const sized = await raisedSource(this.#source, this.#file.entry, overdue, place);
+    return place.run(async () => {
+      // Another request may have made it in the meantime.
+      const made = this.ready(overdue);
+      if (made !== null) return made;
+      const sized = await raisedSource(this.#source, overdue, place, this.#platform);
       const forms = this.#formsOf(overdue, WHOLE, sized, this.#content());
       this.#latest = { overdue, forms };
       return forms;
-    } finally {
-      this.#making = null;
-    }
+    });
   }
 
   /** The properties of the forms before they are made. */
@@ -161,7 +156,7 @@ export class PreparedFile {
   ): ReturnType<typeof ofSnapshot> {
     const { stamp, position, entry, historyFrom } = this.#file;
     const raisedBy = this.#isRaised(overdue) ? String(overdue) : "";
-    const etag = tagOf(stamp.manifestSha256, entry.path, name, raisedBy, coding);
+    const etag = tagOf(this.#platform, stamp.manifestSha256, entry.path, name, raisedBy, coding);
     const tagged = ofSnapshot(stamp, position, overdue, etag);
     const ofHistory = historyFrom === null ? {} : { "x-history-from": historyFrom };
     return { ...tagged, shared: { ...tagged.shared, ...ofHistory, ...fields } };
@@ -203,52 +198,42 @@ export class PreparedFile {
     return this.#file.entry.bytes;
   }
 
-  /** The parts of a long file; none: it is read as a whole. */
-  get parts(): readonly FileSlice[] {
-    this.#parts ??= slicesOf(this.#file.entry);
-    return this.#parts;
+  /** See FileSource. */
+  get parts(): readonly FilePart[] {
+    return this.#source.parts;
   }
 
-  /** The header of a file with parts. Throws DamageError if it has no text of one. */
-  async header(place: Place): Promise<string> {
-    const [first] = this.parts as [FileSlice];
-    const piece = await this.#source.piece({ at: 0, end: first.coded.at }, place);
-    return String(await inflatedHeader(piece, first.at, this.#where));
+  header(place: Place): Promise<string> {
+    return this.#source.header(place);
   }
 
-  /** The rows of a part, proven by it alone. Throws DamageError and UnreachableError. */
-  async rowsOf(part: FileSlice, place: Place): Promise<string> {
+  async rowsOf(part: FilePart, place: Place): Promise<string> {
     await place.turn();
-    const piece = await this.#source.piece(part.coded, place);
-    return String(await inflatedSlice(piece, part, this.#where));
-  }
-
-  get #where(): string {
-    return `${this.#file.entry.path} of ${this.#file.stamp.text}`;
+    return this.#source.rowsOf(part, place);
   }
 
   /** The text of the whole file while `overdue` sessions are missing. */
   async text(overdue: number, place: Place): Promise<string> {
     const { body } = (await this.make(overdue, place)).identity;
     const opened = typeof body === "function" ? await body(place) : body;
-    if (Buffer.isBuffer(opened)) return String(opened);
+    if (opened instanceof Uint8Array) return textOf(opened);
     const pieces = await Array.fromAsync<Uint8Array>(opened);
-    return String(Buffer.concat(pieces));
+    return textOf(joined(pieces));
   }
 
   /** Forms of lines of the file, in pieces. `gzip` null: not coded. */
   selection(
     overdue: number,
     chosen: Chosen,
-    pieces: readonly Buffer[],
-    gzip: Buffer | null,
+    pieces: readonly Uint8Array[],
+    gzip: Uint8Array | null,
   ): Forms {
     const { "accept-ranges": _, ...content } = this.#content("-selection");
-    const hash = createHash("sha256");
-    for (const piece of pieces) hash.update(piece);
+    const hasher = this.#platform.hasher();
+    for (const piece of pieces) hasher.update(piece);
     const [first, ...others] = pieces;
     const plain = first !== undefined && others.length === 0 ? first : pieces;
-    const sha256 = hash.digest("hex");
+    const sha256 = hasher.hex();
     return this.#formsOf(overdue, chosen, { plain, gzip, bytes: 0, sha256 }, content);
   }
 
@@ -272,27 +257,27 @@ export class PreparedFile {
 
 /** The source of a payload with `delayed_sessions` raised by `overdue`. */
 async function raisedSource(
-  { plain, gzip }: FileSource,
-  entry: FileEntry,
+  { plain, gzip, inflated }: FileSource,
   overdue: number,
   place: Place,
+  platform: Platform,
 ): Promise<Sized> {
-  const stored = Buffer.isBuffer(plain) ? plain : await plain(place);
-  if (!Buffer.isBuffer(stored)) {
+  const stored = plain instanceof Uint8Array ? plain : await plain(place);
+  if (!(stored instanceof Uint8Array)) {
     // A file that is not in memory is large, and comes as a stream.
     const open: OpenStream = async (ofReader) =>
       (await (plain as OpenStream)(ofReader)).pipeThrough(raised(overdue));
-    const hash = createHash("sha256");
+    const hasher = platform.hasher();
     let bytes = 0;
     for await (const piece of stored.pipeThrough(raised(overdue))) {
-      hash.update(piece);
+      hasher.update(piece);
       bytes += piece.length;
     }
-    return { plain: open, gzip: null, bytes, sha256: hash.digest("hex") };
+    return { plain: open, gzip: null, bytes, sha256: hasher.hex() };
   }
   const payload = raiseDelay(stored, overdue);
-  const size = { bytes: payload.length, sha256: sha256Hex(payload) };
-  const code = gzip && (await coded(payload));
-  if (Buffer.isBuffer(plain) || code === null) return { plain: payload, gzip: code, ...size };
-  return { plain: inflatedOnce(code, payload.length, entry.path), gzip: code, ...size };
+  const size = { bytes: payload.length, sha256: platform.sha256(payload) };
+  const code = gzip && (await platform.gzip(payload, "fast"));
+  const isInMemory = plain instanceof Uint8Array || code === null;
+  return { plain: isInMemory ? payload : inflated(code, payload.length), gzip: code, ...size };
 }

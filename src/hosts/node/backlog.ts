@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { Reply } from "../../core/outcome.ts";
+import type { Body } from "../../core/outcome.ts";
 import { addressOf } from "../../core/caller.ts";
 import type { AddressGroup } from "../../core/client-address.ts";
 
@@ -17,7 +17,7 @@ export const PIECE_BYTES = 65_536;
 const HELD_BY_STREAM = 4;
 
 /** A body that does not fit a piece, or a stream. */
-export type LargeBody = Exclude<Reply["body"], null>;
+export type LargeBody = Body;
 
 /** What waits on a connection, and the address of its newest request. */
 interface Waiting {
@@ -53,17 +53,17 @@ export class Backlog {
     if (bytes === 0) return;
     const { socket } = response.req;
     socket.setTimeout(this.#stalledMs);
-    this.#hold(socket, bytes, addressOf(response.req, this.#trustedHops));
+    this.#hold(socket, bytes, this.#addressOf(response.req));
     response.once("finish", () => this.#release(socket, bytes));
   }
 
   /** A large body in pieces, each when the reader has taken the one before. */
   async *pieces(body: LargeBody, request: IncomingMessage): AsyncGenerator<Uint8Array> {
     const { socket } = request;
-    const address = addressOf(request, this.#trustedHops);
+    const address = this.#addressOf(request);
     socket.setTimeout(this.#stalledMs);
     const held = body instanceof ReadableStream ? HELD_BY_STREAM : 1;
-    for await (const part of Buffer.isBuffer(body) ? [body] : body) {
+    for await (const part of body instanceof Uint8Array ? [body] : body) {
       for (let at = 0; at < part.length; at += PIECE_BYTES) {
         const piece = part.subarray(at, at + PIECE_BYTES);
         this.#hold(socket, held * piece.length, address);
@@ -74,6 +74,10 @@ export class Backlog {
         }
       }
     }
+  }
+
+  #addressOf({ headers, socket }: IncomingMessage): AddressGroup {
+    return addressOf({ headers, peer: socket.remoteAddress }, this.#trustedHops);
   }
 
   #hold(socket: Socket, bytes: number, address: AddressGroup): void {

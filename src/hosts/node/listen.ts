@@ -1,13 +1,14 @@
 /** Starts and stops the whole proxy: snapshot, app and sockets. */
+import type { ServerResponse } from "node:http";
+import type { Answer } from "../../core/answer.ts";
 import type { Gatekeeper } from "../../state/gatekeeper.ts";
 import { Turns } from "../../lib/turns.ts";
 import type { VerifyKey } from "../../snapshot/signing-key.ts";
-import { createApp } from "../../core/addresses.ts";
+import { appListener } from "./door.ts";
 import { Backlog } from "./backlog.ts";
 import { shortened } from "../../core/client-address.ts";
 import { Connections, limitPerAddress } from "./connections.ts";
 import {
-  appListener,
   CONNECTION_LIMITS,
   createHttpServer,
   endOf,
@@ -17,7 +18,6 @@ import {
   type Certificate,
   type ConnectionLimits,
 } from "./server.ts";
-import { publicLog } from "../../core/publications/public-log.ts";
 import { Archive } from "../../served/archive.ts";
 import { behindMs, overdueSessions } from "../../core/serve/freshness.ts";
 import { LiveSnapshot, type LiveSnapshotOptions } from "../../served/live.ts";
@@ -26,14 +26,19 @@ import { perSecond } from "./per-second.ts";
 import { UnreachableError } from "../../lib/errors.ts";
 import { startMetricsServer } from "./metrics-server.ts";
 import { ProxyMetrics } from "./metrics.ts";
-import { robots } from "../../pages/crawlers.ts";
-import { livePages } from "../../pages/live-pages.ts";
 import { assets, fixedPages, type Service } from "../../pages/page-frame.ts";
+import { pagesOf } from "../../pages/pages.ts";
+import type { World } from "../../core/world.ts";
+import type { Logger } from "./request-log.ts";
+import { observerOf } from "./observer.ts";
+import { nodePlatform } from "./platform.ts";
+import { respond } from "./respond.ts";
 import { answerRefusedRequests } from "./refused-request.ts";
 
 /** What a proxy serves, to whom, and where. */
 export interface ProxyOptions
-  extends Omit<LiveSnapshotOptions, "reader" | "onStreamFailure">, Service {
+  extends Omit<LiveSnapshotOptions, "reader" | "onStreamFailure" | "platform">, Service {
+  readonly log: Logger;
   readonly gatekeeper: Gatekeeper;
   /** One of these keys must have signed the log as far as it is served; null: nobody must. */
   readonly verifyKeys?: readonly VerifyKey[] | null;
@@ -91,9 +96,10 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const reader = new LogReader(store, gatekeeper, verifyKeys);
   const onStreamFailure = (error: unknown): void =>
     log.error({ err: error }, "stored file cannot be sent");
-  const live = new LiveSnapshot({ ...options, reader, onStreamFailure });
-  const turns = new Turns();
-  const archive = new Archive(store, { ...options, onStreamFailure });
+  const platform = nodePlatform;
+  const live = new LiveSnapshot({ ...options, reader, onStreamFailure, platform });
+  const turns = new Turns(setImmediate);
+  const archive = new Archive(store, { ...options, onStreamFailure, platform });
   const backlog = new Backlog(limits.waitingBytes, limits.stalledMs, options.trustedHops);
   const ofServed = (read: typeof overdueSessions) => () =>
     live.current === null ? 0 : read(live.current.stamp, clock.now());
@@ -120,6 +126,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     await Promise.all(opened.map((each) => each.close(limits.shutdownMs, lingerMs)));
   };
   try {
+    const files = await fixedPages(platform, assets(), clock.now());
     await live.start();
     const server = createHttpServer(limits, tls);
     const { socket } = options;
@@ -128,25 +135,17 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       : listenOn(server, socket));
     // Nothing waits from here to the listeners: no connection arrives before they are there.
     const origin = options.publicUrl ?? url;
-    const pages = fixedPages([...assets(), robots(origin)], clock.now());
-    const figures = livePages({ ...options, live, origin });
-    const app = createApp({
-      ...options,
-      live,
-      log: reader,
-      archive,
-      turns,
-      backlog,
-      pages,
-      livePages: figures,
-      publicLog: publicLog({ ...options, live, log: reader }),
-      logger: log,
-      metrics,
-    });
+    const found = { ...options, live, log: reader, archive, turns, platform };
+    const pages = pagesOf({ ...found, origin }, files);
+    const observer = observerOf(metrics, log);
+    const world: World = { ...found, accounts: gatekeeper, pages, observer };
     const onFailure = (error: unknown): void => {
       log.error({ err: error }, "request cannot be handled");
     };
-    const connections = new Connections(server, appListener(app, onFailure));
+    const send = (response: ServerResponse, answer: Answer): void | Promise<void> =>
+      respond(response, answer, backlog);
+    const listener = appListener(world, send, onFailure);
+    const connections = new Connections(server, listener);
     server.maxConnections = options.maxConnections;
     server.on("drop", () => {
       metrics.connectionsRefused += 1;
@@ -164,7 +163,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
         );
       });
     }
-    answerRefusedRequests(server, connections, { ...options, metrics });
+    answerRefusedRequests(server, connections, world);
     opened.push(connections);
     const ready = live.loaded;
     const renewCertificate = (renewed: Certificate): void => {

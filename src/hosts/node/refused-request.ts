@@ -5,36 +5,22 @@
 import { STATUS_CODES, type Server } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Socket } from "node:net";
-import type { Gatekeeper } from "../../state/gatekeeper.ts";
-import type { Clock } from "../../lib/clock.ts";
-import { callerAt } from "../../core/caller.ts";
-import { clientAddress, shortened } from "../../core/client-address.ts";
-import type { Connections } from "./connections.ts";
-import type { Logger } from "./request-log.ts";
-import type { ProxyMetrics } from "./metrics.ts";
-import type { Service } from "../../pages/page-frame.ts";
-import { ALLOWED_METHODS, problemReply, PROGRAMS } from "../../core/problem-reply.ts";
+import { refusal } from "../../core/answer.ts";
+import { ALLOWED_METHODS, PROGRAMS } from "../../core/problem-reply.ts";
+import type { World } from "../../core/world.ts";
 import { deny, type Denial } from "../../public/problems.ts";
-import { remainingAfter, callerFields } from "../../core/quota.ts";
-import { newRequestId } from "../../core/request-id.ts";
+import type { Connections } from "./connections.ts";
 import { sentFields } from "./respond.ts";
 
 /** How long, and how much, the server reads on from a refused sender so that it gets the answer. */
 const LINGER_MS = 1_000;
 const LINGER_BYTES = 4 * 1024 * 1024;
 
-interface RefusalOptions extends Service {
-  readonly gatekeeper: Gatekeeper;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly metrics: ProxyMetrics;
-}
-
 /** Answers on each socket that `server` gives up; logs and counts these answers like others. */
 export function answerRefusedRequests(
   server: Server,
   connections: Connections,
-  { gatekeeper, clock, log, metrics, ...service }: RefusalOptions,
+  world: World,
 ): void {
   /** Node's timers and parser may report one connection more than once. */
   const refused = new WeakSet<Duplex>();
@@ -61,25 +47,14 @@ export function answerRefusedRequests(
   }
 
   function answer(socket: Socket, denial: Denial): void {
-    const nowMs = clock.now();
-    const { status, code } = denial;
-    const address = clientAddress(socket.remoteAddress, undefined, 0);
-    const { subject, tier } = callerAt(address, gatekeeper, nowMs);
-    const left = remainingAfter(tier.callsPerMonth, gatekeeper.counts.known(subject, nowMs) ?? 0);
-    const requestId = newRequestId();
-    const { body, raw } = problemReply(denial, { path: PROGRAMS, headers: {}, requestId }, service);
-    const fields = callerFields({ tier }, left, { requestId, nowMs });
-    const head = [...sentFields(raw, fields, socket), "connection", "close"];
+    const ask = { peer: socket.remoteAddress, arrivedMs: performance.now() };
+    const refused = refusal(denial, PROGRAMS, ask, world);
+    const { status, body } = refused;
+    const head = [...sentFields(refused, socket), "connection", "close"];
     const lines = head.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`));
     socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n`);
     socket.end(body);
     linger(socket);
-    const route = "(none)";
-    const from = shortened(address);
-    metrics.requests.observe(route, tier.name, status, 0);
-    if (!log.wantsRequest(code)) return;
-    const whose = { account: null, tier: tier.name, from, request_id: requestId };
-    log.request({ method: "", route, status, code, ...whose, durationMs: 0 });
   }
 }
 

@@ -4,7 +4,6 @@
  */
 import { instantText, type Clock } from "../../lib/clock.ts";
 import { plainText } from "../../lib/terminal.ts";
-import type { ProblemCode } from "../../public/problems.ts";
 import { LOG_LEVELS, type LogLevel, type RequestLog } from "./log-options.ts";
 import { perSecond } from "./per-second.ts";
 import { StandardError } from "./standard-error.ts";
@@ -15,7 +14,7 @@ type WriteLine = (fields: Fields, message: string) => void;
 
 export interface Logger extends Readonly<Record<LineLevel, WriteLine>> {
   /** Whether a request with this problem (undefined: without one) gets a line. */
-  wantsRequest(code: ProblemCode | undefined): boolean;
+  wantsRequest(code: string | undefined): boolean;
   /** Writes a line about a request at level info; limits the lines about problems per second. */
   request(line: RequestLine): void;
   readonly droppedLines: number;
@@ -78,7 +77,7 @@ interface RequestLine {
   readonly route: string;
   readonly status: number;
   /** Undefined: no problem. */
-  readonly code: ProblemCode | undefined;
+  readonly code: string | undefined;
   readonly account: string | null;
   readonly tier: string;
   /** The client's network, not its full address. */

@@ -2,34 +2,49 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
-import type { Reply } from "../../core/outcome.ts";
+import { fieldsOf, NOTHING_HELD, type Answer } from "../../core/answer.ts";
 import type { RawFields } from "../../core/serve/entity.ts";
 import { PIECE_BYTES, type Backlog, type LargeBody } from "./backlog.ts";
 
-/** Writes the reply with the fields about its caller. A promise resolves when it is handed over. */
+/** Sends an answer. A promise resolves when it is handed over. */
 export function respond(
   response: ServerResponse,
-  { status, raw, body }: Reply,
-  ofCaller: RawFields,
+  answer: Answer,
   backlog: Backlog,
 ): void | Promise<void> {
   const { socket, method } = response.req;
-  response.writeHead(status, sentFields(raw, ofCaller, socket) as string[]);
+  const { status, body, done } = answer;
+  if (done !== NOTHING_HELD) whenSent(response, done);
+  response.writeHead(status, sentFields(answer, socket) as string[]);
   if (body === null || method === "HEAD") response.end();
-  else if (Buffer.isBuffer(body) && body.length <= PIECE_BYTES)
-    response.end(textOf(body), "latin1");
+  else if (body instanceof Uint8Array && body.length <= PIECE_BYTES)
+    response.end(latin1Of(body), "latin1");
   else return stream(response, body, backlog).then(() => backlog.wait(response));
   backlog.wait(response);
 }
 
-/** The fields of every answer, whose media type is true: a browser must not guess (Fetch Standard). */
-export const sentFields = (raw: RawFields, ofCaller: RawFields, socket: Socket): RawFields => [
-  ...raw,
-  ...(socket instanceof TLSSocket ? HTTPS_ONLY : []),
-  "x-content-type-options",
-  "nosniff",
-  ...ofCaller,
-];
+/** The fields of an answer on this connection. */
+export const sentFields = (
+  { shared, own }: Pick<Answer, "shared" | "own">,
+  socket: Socket,
+): RawFields =>
+  socket instanceof TLSSocket
+    ? fieldsOf({ shared: [...shared, ...HTTPS_ONLY], own })
+    : fieldsOf({ shared, own });
+
+/** Calls `then` once, when the answer is sent or its connection is closed. */
+function whenSent(response: ServerResponse, then: () => void): void {
+  const { socket } = response.req;
+  const done = (): void => {
+    socket.off("close", done);
+    response.off("close", done);
+    then();
+  };
+  if (socket.destroyed || response.destroyed) return then();
+  // An answer that waits behind another one hears nothing of the end of its connection.
+  socket.on("close", done);
+  response.on("close", done);
+}
 
 /** Under the proxy's own TLS a browser must ask by HTTPS from now on, for a year (RFC 6797). */
 const HTTPS_ONLY = ["strict-transport-security", "max-age=31536000"];
@@ -38,16 +53,16 @@ const HTTPS_ONLY = ["strict-transport-security", "max-age=31536000"];
  * The bytes as text, each a character. Node writes header and text at once, and header and bytes as two pieces,
  * which takes a fifth of an answer's time. It is made once for bytes that are sent again.
  */
-function textOf(body: Buffer): string {
+function latin1Of(body: Uint8Array): string {
   let text = texts.get(body);
   if (text === undefined) {
-    text = body.toString("latin1");
+    text = Buffer.from(body.buffer, body.byteOffset, body.length).toString("latin1");
     texts.set(body, text);
   }
   return text;
 }
 
-const texts = new WeakMap<Buffer, string>();
+const texts = new WeakMap<Uint8Array, string>();
 
 /**
  * Writes a large body as fast as the client takes it. A client may leave before its end. A body that fails ends the

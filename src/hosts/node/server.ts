@@ -1,11 +1,9 @@
-/** Node's HTTP server with the limits of its connections, plain or with TLS, and how it asks the app. */
+/** Node's HTTP server with the limits of its connections, plain or with TLS. */
 import { X509Certificate } from "node:crypto";
-import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { createSecureContext, Server as TlsServer } from "node:tls";
-import type { H3 } from "h3";
-import { NodeRequest } from "srvx/node";
 import { InputError, reasonOf, UnreachableError } from "../../lib/errors.ts";
 
 /** The limits of connections in milliseconds and bytes, unless a test sets others. */
@@ -126,32 +124,4 @@ function addressOf(server: Server): string {
   if (bound === undefined) throw new InputError("systemd passes no TCP socket: expected one");
   const scheme = server instanceof TlsServer ? "https" : "http";
   return `${scheme}://${family === "IPv6" ? `[${address}]` : address}:${bound}`;
-}
-
-/**
- * Makes the listener. It never rejects: `onFailure` receives an error from outside the app, or of a
- * response that cannot be sent, and the connection is closed.
- */
-export function appListener(app: H3, onFailure: (error: unknown) => void): RequestListener {
-  return async (request, response) => {
-    try {
-      // The proxy does not use Host, and h3 fails on an invalid one. Checks read rawHeaders, which
-      // keep what the client sent.
-      request.headers.host = "localhost";
-      request.url = originForm(request.url ?? "");
-      await app.fetch(new NodeRequest({ req: request, res: response }));
-      if (!response.headersSent) throw new Error("The app has not answered");
-    } catch (error) {
-      onFailure(error);
-      response.destroy();
-    }
-  };
-}
-
-/** Turns a target in absolute form (RFC 9112, 3.2.2) into origin form; leaves others unchanged. */
-function originForm(target: string): string {
-  if (target.startsWith("/")) return target;
-  const rest = target.replace(/^https?:\/\/[^/?#]*/i, "");
-  // Only the absolute form can lack a path; the path is then "/" (RFC 9110, 4.2.3).
-  return rest === "" || (rest.startsWith("?") && rest !== target) ? `/${rest}` : rest;
 }

@@ -16,12 +16,12 @@ import type { ObjectStore } from "../../ports/store.ts";
 import { publicationKey, snapshotText } from "../../store/paths.ts";
 import {
   isPublication,
-  parseEntry,
   type Entry,
   type Publication,
   type PruneEntry,
   type StoredEntry,
 } from "./entry.ts";
+import { parseEntry } from "./entry-bytes.ts";
 import { NO_KEYS, requireTrusted, signedEntry, type LogKeys } from "./sign.ts";
 import { requireTimely, type TimeGates } from "./time-gates.ts";
 import { entriesIn, mustRead, requireLink } from "./walk.ts";

@@ -15,7 +15,8 @@ import { DamageError } from "../../lib/errors.ts";
 import type { ObjectStore } from "../../ports/store.ts";
 import { sha256Hex } from "../digest.ts";
 import type { SigningKey, VerifyKey } from "../signing-key.ts";
-import { renderEntry, unsignedBytes, type Entry, type StoredEntry } from "./entry.ts";
+import { type Entry, type StoredEntry } from "./entry.ts";
+import { renderEntry, unsignedBytes } from "./entry-bytes.ts";
 import { readLogBackwards } from "./walk.ts";
 
 /** How a run signs, and whom it trusts. */

@@ -10,13 +10,8 @@
 import { DamageError } from "../../lib/errors.ts";
 import type { ObjectStore } from "../../ports/store.ts";
 import { parsePublicationKey, publicationKey, PUBLICATIONS } from "../../store/paths.ts";
-import {
-  ENTRY_BYTES_MAX,
-  isPublication,
-  parseEntry,
-  type Publication,
-  type StoredEntry,
-} from "./entry.ts";
+import { ENTRY_BYTES_MAX, isPublication, type Publication, type StoredEntry } from "./entry.ts";
+import { parseEntry } from "./entry-bytes.ts";
 
 const READS_AT_ONCE = 16;
 /**

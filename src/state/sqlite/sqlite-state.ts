@@ -23,7 +23,7 @@ import type {
   StatePurpose,
   StoredCount,
 } from "../../ports/state.ts";
-import { monthEndMs, monthOf, monthsWithCounts, rangesToForget } from "../month.ts";
+import { monthEndMs, monthOf, monthsWithCounts, rangesToForget } from "../../ports/month.ts";
 import {
   createStateFile,
   fileIdOf,

@@ -3,7 +3,7 @@
  * month ends, and how long counts are kept.
  */
 import { DAY_MS, HOUR_MS } from "../lib/clock.ts";
-import type { CountName, Subject } from "../ports/state.ts";
+import type { CountName, Subject } from "./state.ts";
 
 /** How long counts of addresses outlive their month: an hour, for clocks that differ. */
 const ADDRESS_RETENTION_MS = HOUR_MS;

@@ -1,0 +1,17 @@
+/** Counts and logs what the core tells. Neither metrics nor log holds a path, a query or a key as sent. */
+import type { Observer } from "../../ports/observer.ts";
+import { shortened } from "../../core/client-address.ts";
+import type { ProxyMetrics } from "./metrics.ts";
+import type { Logger } from "./request-log.ts";
+
+export const observerOf = ({ requests }: ProxyMetrics, logger: Logger): Observer => ({
+  answered: ({ method, route, status, code, account, tier, address, requestId, arrivedMs }) => {
+    const durationMs = performance.now() - arrivedMs;
+    requests.observe(route, tier, status, durationMs);
+    if (!logger.wantsRequest(code)) return;
+    const whose = { account, tier, from: shortened(address), request_id: requestId };
+    logger.request({ method, route, status, code, ...whose, durationMs });
+  },
+  failed: (error, what, route, requestId) =>
+    logger.error({ err: error, route, request_id: requestId }, what),
+});

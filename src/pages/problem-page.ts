@@ -1,0 +1,41 @@
+/** The page that tells a person of a refusal. */
+import { filled, siteFile } from "../site/site-files.ts";
+import { escaped } from "../site/text.js";
+import { PROBLEMS, type Denial } from "../public/problems.ts";
+import { shownText } from "../public/query.ts";
+import { PAGES } from "../public/uncounted-routes.ts";
+import { asSent, framed, hrefOf, rootOf, type Service } from "./page-frame.ts";
+
+/** No page is deeper. A path of nothing but slashes must not make a page of megabytes. */
+const MAX_DEPTH = 16;
+
+/** The page for a request of `path`; null: no page is so deep. */
+export function problemPage(
+  { code, status, detail, extras }: Denial,
+  path: string,
+  requestId: string,
+  service: Service,
+): Uint8Array | null {
+  const depth = path.split("/").length - 1;
+  if (!path.startsWith("/") || depth > MAX_DEPTH) return null;
+  const { title } = PROBLEMS[code];
+  const root = rootOf(path);
+  const near = (extras.did_you_mean ?? []).map(
+    (id) => `<a href="${root}contracts/${escaped(id)}">${escaped(id)}</a>`,
+  );
+  const main = filled(siteFile("problem.html"), {
+    title: escaped(title),
+    detail: escaped(detail),
+    asked: status === 404 ? escaped(shownText(path)) : "",
+    near: near.join(" or "),
+    root,
+    home: hrefOf(root, PAGES.market.path),
+    status: String(status),
+    code,
+    request: requestId,
+  });
+  // No page of the navigation has this path, so that none is marked as the current one.
+  const page = { path: `${"/".repeat(depth)}-`, title, main, description: detail };
+  return asSent(framed({ ...page, styles: ["assets/problem.css"], isIndexed: false }), service)
+    .body;
+}
