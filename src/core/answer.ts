@@ -7,7 +7,7 @@ import { NO_QUEUE, type Place } from "../lib/turns.ts";
 import { BUSY, deny, isDenial, type Denial } from "../public/problems.ts";
 import { faultsDenial, holdsKey, nameFaults } from "../public/query.ts";
 import { addressesOf, addressOfPath, type Address, type Addresses } from "./addresses.ts";
-import { countFields, Exchange, type Ask } from "./ask.ts";
+import { countFields, type Ask } from "./ask.ts";
 import {
   addressOf,
   callerAt,
@@ -18,6 +18,7 @@ import {
   type AdmittedCaller,
   type Caller,
 } from "./caller.ts";
+import { Exchange } from "./exchange.ts";
 import { fits, isLink, targetOf, tokenIn } from "./find/link-target.ts";
 import { isSendable, type Body, type Reply } from "./outcome.ts";
 import { ALLOWED_METHODS, optionsReply, problemReply } from "./problem-reply.ts";
@@ -85,7 +86,7 @@ export async function answer(ask: Ask, world: World): Promise<Answer> {
   try {
     outcome = await outcomeOf(exchange, addressOfPath(addresses, exchange.path), held, world);
   } catch (error) {
-    observer.failed(error, "request failed", exchange.route, exchange.requestId);
+    observer.failed(error, exchange.route, exchange.requestId, "request failed");
     exchange.asksState = false;
     outcome = INTERNAL;
   }

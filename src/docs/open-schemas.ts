@@ -23,7 +23,7 @@ export interface JsonSchema {
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly required?: readonly string[];
   readonly additionalProperties?: JsonSchema | boolean;
-  /** The version of the API that brought the field (`added` in src/render/payload-schemas.ts). */
+  /** The version of the API that brought the field (`added` in src/public/payload-schemas.ts). */
   readonly since?: string;
 }
 

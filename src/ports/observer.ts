@@ -28,5 +28,5 @@ export interface EventLog {
 export interface Observer {
   answered(answer: Answered): void;
   /** Something failed that the caller cannot mend. */
-  failed(error: unknown, what: string, route: string, requestId: string): void;
+  failed(error: unknown, route: string, requestId: string, what: string): void;
 }

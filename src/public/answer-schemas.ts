@@ -1,6 +1,6 @@
 /**
  * The proxy's own JSON answers as zod schemas: answers that no snapshot holds. The OpenAPI document is generated
- * from them and from the schemas of payloads (src/render/payload-schemas.ts).
+ * from them and from the schemas of payloads (src/public/payload-schemas.ts).
  */
 import { z } from "zod";
 import { BOARDS, PRICE_TYPES } from "../market/contract.ts";
@@ -206,7 +206,7 @@ const delistedOn = z.iso
   .describe("With not_on_board: the date from which on the contract is delisted.");
 const didYouMean = z.array(z.string()).max(3).optional();
 
-/** A problem document (RFC 9457). src/api/problems.ts lists the codes. */
+/** A problem document (RFC 9457). src/public/problems.ts lists the codes. */
 export const problem = (codes: readonly [string, ...string[]]) =>
   z.object({
     type: z.string().describe("The problem's entry on the documentation page."),

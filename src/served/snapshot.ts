@@ -7,9 +7,8 @@
 import { atOnce } from "../lib/at-once.ts";
 import { DamageError } from "../lib/errors.ts";
 import { NO_QUEUE, type Place } from "../lib/turns.ts";
-import type { Contract } from "../market/contract.ts";
 import { parseSession, sessionStartMs, type Session } from "../market/session.ts";
-import { historyFrom, TIERS, type Tier } from "../market/tier.ts";
+import { historyFrom, TIERS } from "../market/tier.ts";
 import { parseBasketFile, type BasketFile } from "../render/basket-file.ts";
 import { parseCloseCounts } from "../render/close-counts.ts";
 import type { CloseCounts } from "../public/payload-schemas.ts";
@@ -20,7 +19,6 @@ import { formsOf, readFile, readVerified, type NamedObject } from "../snapshot/s
 import type { ObjectPart, ObjectStore } from "../ports/store.ts";
 import { FILES, isHistory, snapshotText, type SnapshotName } from "../store/paths.ts";
 import { BUSY, notInSnapshot, type Denial } from "../public/problems.ts";
-import type { Forms } from "../core/serve/entity.ts";
 import type { SnapshotStamp } from "../core/serve/freshness.ts";
 import { PreparedFile, type FileDescription, type FileSource } from "../core/serve/served-file.ts";
 import type { OpenBody, OpenStream } from "../core/serve/stream.ts";

@@ -10,7 +10,7 @@ import type { Storage } from "unstorage";
 import { HOUR_MS, type Clock } from "../lib/clock.ts";
 import { cacheOf } from "../lib/caches.ts";
 import { DamageError } from "../lib/errors.ts";
-import { TIERS, type Tier } from "../market/tier.ts";
+import { TIERS } from "../market/tier.ts";
 import { findAccount, findKey, trialLapsesAtMs, voidAtMs } from "./accounts.ts";
 import type { KeyVerdict, Verdicts as VerdictsPort } from "../ports/accounts.ts";
 import { KEY_PREFIX } from "../lib/secrets.ts";

@@ -1,4 +1,4 @@
-/** The promises of every object store (src/store/object-store.ts), as tests over a factory. */
+/** The promises of every object store (src/ports/store.ts), as tests over a factory. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ObjectStore, StoredObject } from "../../src/ports/store.ts";

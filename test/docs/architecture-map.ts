@@ -9,7 +9,7 @@ import { ROOT, textOf } from "./documents.ts";
 const SOURCE = join(ROOT, "src");
 const END_OF_PROSE = "<!-- From here on, `npm run regenerate` makes this page. -->\n";
 
-/** The rooms of src in the order in which data passes them, then those that use them, with their subjects. */
+/** The rooms of src, which form no circle (types, also those that comments of JavaScript import, included), in the order in which data passes them, then those that use them, with their subjects. */
 const ROOMS: Readonly<Record<string, string>> = {
   lib: "code that several rooms share: clock, options, errors, texts, requests to other servers",
   market: "the mathematics: sessions, tiers, changes, history, indices; no I/O",
@@ -22,9 +22,14 @@ const ROOMS: Readonly<Record<string, string>> = {
   publish: "plans a snapshot, passes the gates, writes, commits",
   desk: "the operator's commands on snapshots",
   state: "accounts, keys, and counts of calls: SQLite, Redis",
-  proxy: "from a request to an answer",
+  ports: "interfaces between the core and its hosts: store, state, accounts, platform, observer",
+  core: "the function from a request to an answer: no socket, file, timer or environment",
+  served: "snapshots and log as the core reads them: verified, kept, followed",
+  pages: "pages for people, made of what the core finds",
+  hosts: "where the core runs: sockets, TLS, connections, metrics and log of Node",
   docs: "makes the documents that the proxy sends: guide, methodology, reference, OpenAPI, changelog; it runs before a release",
-  api: "the public interface as tables: addresses, parameters, problems, schemas, tiers in words",
+  public:
+    "the public interface as tables: addresses, parameters, problems, schemas, tiers in words",
   check: "proves an answer and the log behind it, over HTTP only",
   doctor: "looks over a whole service, by the code that the other commands run",
   mcp: "tools for agents, over the public API only",
@@ -64,6 +69,10 @@ function layers(): string {
       if (other !== room && imported.has(other)) others.add(other);
     }
   }
+  for (const room of imported.keys()) {
+    if (reachedFrom(room, imported).has(room))
+      throw new Error(`src/${room} is in a circle of imports`);
+  }
   const rows = [...imported].map(([room, others]) => {
     const list = [...others].toSorted().map((other) => `\`${other}\``);
     return `| \`${room}\` | ${ROOMS[room]} | ${list.join(", ")} |`;
@@ -71,6 +80,16 @@ function layers(): string {
   return ["## Layers", "", "| `src/` | subject | imports |", "| --- | --- | --- |", ...rows].join(
     "\n",
   );
+}
+
+/** The rooms that a room imports, by whatever way. */
+function reachedFrom(
+  room: string,
+  imported: ReadonlyMap<string, ReadonlySet<string>>,
+): ReadonlySet<string> {
+  const reached = new Set(imported.get(room));
+  for (const each of reached) for (const other of imported.get(each) ?? []) reached.add(other);
+  return reached;
 }
 
 /** Every source file with its subject, by folder. */

@@ -20,6 +20,7 @@ import { expectCode } from "./refusal.ts";
 
 /** Of one account in the queue (lib/turns.ts). */
 const PLACES = 8;
+const AT_ONCE_EACH = 2;
 /** Entries: 1 (pruned), 2, 3 (the head), 4 (the prune). */
 const OLD = 2;
 const HEAD = 3;
@@ -148,7 +149,7 @@ test("a selection takes a place, whatever its size: an account's ninth is busy",
   expect(statuses.toSorted()).toEqual([...Array.from({ length: PLACES }, () => 200), 503]);
 });
 
-test("callers who ask for the same file share one read", async () => {
+test("callers who wait for the same file share what the first of them read", async () => {
   await serve();
   trouble = "slow";
   const asked = Array.from({ length: PLACES }, () => ask("/prices/dram-0"));
@@ -157,7 +158,8 @@ test("callers who ask for the same file share one read", async () => {
   trouble = "none";
   for (const go of waiting) go();
   expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(asked.map(() => 200));
-  expect(waiting).toHaveLength(1);
+  // So many read at once, and nobody waits for a promise of another request.
+  expect(waiting.length).toBeLessThanOrEqual(AT_ONCE_EACH);
 });
 
 test("a store that is away: 503 busy, and files in memory are served", async () => {

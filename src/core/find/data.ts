@@ -153,7 +153,7 @@ export function dataAnswers(sources: DataSources) {
       throw error;
     } catch (cause) {
       if (!(cause instanceof UnreachableError)) throw cause;
-      observer.failed(cause, "old snapshot cannot be read", route, requestId);
+      observer.failed(cause, route, requestId, "old snapshot cannot be read");
       return busy("Old snapshots cannot be read at the moment.");
     }
   }

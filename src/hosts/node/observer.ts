@@ -12,6 +12,6 @@ export const observerOf = ({ requests }: ProxyMetrics, logger: Logger): Observer
     const whose = { account, tier, from: shortened(address), request_id: requestId };
     logger.request({ method, route, status, code, ...whose, durationMs });
   },
-  failed: (error, what, route, requestId) =>
+  failed: (error, route, requestId, what) =>
     logger.error({ err: error, route, request_id: requestId }, what),
 });
