@@ -142,19 +142,21 @@ function continued(
   let members: Members;
   if (before === null || stays === null) {
     members = now(-Infinity, last);
-  } else if (restatement?.members === true) {
-    let from = restatedFrom;
-    if (link !== null && from <= link.date) {
-      link = movedLink(market, before, from - 1, now, publication);
-      if (link !== null) from = link.date;
-    }
-    members = joinMembers(clipMembers(before.members, -Infinity, from - 1), now(from, last));
   } else {
+    // Days that are not published yet have the present members, also those before a restatement.
     members = joinMembers(
       now(before.base, stays.from - 1),
       clipMembers(before.members, stays.from, stays.to),
       now(stays.to + 1, last),
     );
+  }
+  if (before !== null && stays !== null && restatement?.members === true) {
+    let from = restatedFrom;
+    if (link !== null && from <= link.date) {
+      link = movedLink(market, before, from - 1, now, publication);
+      if (link !== null) from = link.date;
+    }
+    members = joinMembers(clipMembers(members, -Infinity, from - 1), now(from, last));
   }
   const base = link === null ? firstMemberDay(members) : (before as ChainedSeries).base;
   if (base === null) return { chained: null, values: null };

@@ -50,3 +50,30 @@ test("an index that a restatement leaves without closes lists it", async () => {
     expect(await series(id), id).toMatchObject({ base, restatements });
   }
 });
+
+test("days before a restatement that no session has published have the present members", async () => {
+  const step = { kind: "publish", gap: 0, changes: [], catalog: [] as unknown[], restates: null };
+  const usual = { ...step, withdrawn: null, limitDays: 45, asCloses: false };
+  const b = { row: null, contract: 1, back: 2, usd: "1.1", text: "" };
+  const moved = (kind: string, contract: number, segment: string) => [
+    { kind, contract, id: "a", segment, session: -6, cadence: "", limit: "" },
+  ];
+  // An index without contracts for a while returns with a contract that is away on the restatement's first day.
+  await new History().go({
+    start: null,
+    contracts: 2,
+    levels: [{ id: "a", session: 41_556, usd: "1", text: "" }],
+    steps: [
+      { ...usual, changes: [b] },
+      { ...usual, gap: 100, catalog: moved("rename-segment", 1, "One") },
+      { ...usual, changes: [{ ...b, contract: 0, back: 0, usd: "2" }] },
+      { ...usual, gap: 2 },
+      {
+        ...usual,
+        gap: 2,
+        catalog: moved("segment", 0, "Two"),
+        restates: { back: 3, members: true },
+      },
+    ],
+  } as Parameters<History["go"]>[0]);
+});

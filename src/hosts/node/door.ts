@@ -39,13 +39,16 @@ type Send = (response: ServerResponse, answer: Answer) => void | Promise<void>;
 /** The answer is written to the connection by `send`, so h3 gets one that nobody sends. */
 const SENT = new FastResponse(null);
 
+/** The requests as they were sent, while h3 has them. */
+const asks = new WeakMap<IncomingMessage, Ask>();
+
 /** Makes the app. It takes requests of Node's HTTP server. */
 function createApp(world: World, send: Send): H3 {
   // A path with malformed escapes reaches the core and gets a 404.
   const app = new H3({ allowMalformedURL: true, silent: true });
   app.all("/**", async (event: H3Event) => {
     const { req, res } = (event.runtime as { readonly node: HttpPair }).node;
-    await send(res, await answer(new NodeAsk(req), world));
+    await send(res, await answer(asks.get(req) as Ask, world));
     return SENT;
   });
   return app;
@@ -63,6 +66,10 @@ export function appListener(
   const app = createApp(world, send);
   return async (request, response) => {
     try {
+      asks.set(request, new NodeAsk(request));
+      // The core has what the client sent. h3 needs neither target nor Host, and fails on invalid ones.
+      request.headers.host = "localhost";
+      request.url = "/";
       await app.fetch(new NodeRequest({ req: request, res: response }));
       if (!response.headersSent) throw new Error("The app has not answered");
     } catch (error) {
