@@ -26,8 +26,8 @@ import { storeFromOptions } from "./store-options.ts";
 import { timeGatesFrom } from "./time-options.ts";
 
 const INPUT_HELP = `
-Inputs are CSV, JSON (an array of objects) or NDJSON, in UTF-8. --map reads quotes and closes in other forms of CSV:
-{"delimiter": ";", "decimal": ",", "dates": "DD.MM.YYYY", "columns": {"id": "Code", "spot_usd": "Price"}}. An input has at most
+Inputs are CSV, JSON (an array of objects) or NDJSON, in UTF-8. --map reads quotes and closes that others write in other
+forms: {"delimiter": ";", "decimal": ",", "dates": "DD.MM.YYYY", "columns": {"id": "Code", "spot_usd": "Price"}}. An input has at most
 ${MAX_INPUT_MEGABYTES} MB, unpacked, and ${MAX_INPUT_ROWS} rows, and a row (a record of CSV, a line of NDJSON, an item
 of JSON) at most ${MAX_ROW_CHARACTERS} characters. An address must answer with 200 within 60 seconds, must say where its
 body ends (content-length or chunked coding), and can redirect only within its own origin and to hosts of --allow-host.

@@ -74,7 +74,7 @@ export const publishOptions = (): Readonly<Record<string, Option[]>> => ({
     createOption("--closes <sources...>", "daily history"),
     createOption(
       "--map <file>",
-      "convert CSV of quotes and closes by this JSON file: delimiter, encoding, decimal, thousands, dates, columns, constants, ids, wide",
+      "read quotes and closes as others write them, by this JSON file; chipboard map --try proposes one",
     ),
     createOption(
       "--feed-header <headers...>",
@@ -240,7 +240,7 @@ export function heldFrom({ hold = [] }: PublishOptions): readonly string[] {
   throw new InputError(`--hold ${JSON.stringify(hold.join(" "))}: expected ID or ID,ID`);
 }
 
-/** The hosts of `--allow-host`. Throws InputError for what is none. */
+/** The hosts of `--allow-host`. Throws InputError if a text names no host. */
 export function allowedHostsFrom({ allowHost = [] }: PublishOptions): readonly string[] {
   const hosts = allowHost.flatMap((text) => text.split(","));
   for (const host of hosts) {

@@ -1,6 +1,6 @@
 /** CP949, which Korean Excel writes, against codes that Python's codec of that name gives. */
 import { expect, test } from "vitest";
-import { koreanDecoder } from "../../src/feed/korean-decoder.ts";
+import { koreanDecoder } from "../../src/feed/encodings.ts";
 
 const whole = koreanDecoder();
 const decoded = (...bytes: number[]): string => whole.decode(Uint8Array.from(bytes));

@@ -1,4 +1,4 @@
-/** `--map`: files as spreadsheets of other countries write them, to a served price, without a converter. */
+/** `--map`: files as others write them, to a served price, without a converter. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -132,6 +132,136 @@ const FILES = [
     },
     levels: ["a 12 2026-11-21 reported"],
   },
+  {
+    what: "a scraper's JSON: an envelope, members within others, signs of dollars",
+    option: "closes",
+    bytes: JSON.stringify({
+      status: "ok",
+      data: {
+        units: [["USD"]],
+        prices: [
+          {
+            product: { code: "A-1" },
+            day: "11/20/2026",
+            values: { "avg.": "$1,234.50", low: null },
+          },
+          {
+            product: { code: "A-1" },
+            day: "11/21/2026",
+            values: { "avg.": "$1,235", low: "$1,230" },
+          },
+          { product: { code: "B-1" }, day: "11/21/2026", values: { "avg.": 12.4 } },
+        ],
+      },
+      next: null,
+    }),
+    map: {
+      rows: "data.prices",
+      thousands: ",",
+      currency: "$",
+      dates: "M/D/YYYY",
+      columns: { id: "product.code", date: "day", close_usd: "values.avg." },
+      ids: IDS,
+    },
+    levels: ["a 1235 2026-11-21 reported", "b 12.4 2026-11-21 reported"],
+  },
+  {
+    what: "NDJSON with other names, and numbers with exponents",
+    name: "feed.ndjson",
+    option: "quotes",
+    bytes: '{"code":"A-1","usd":1.2345e3,"more":{"x":1}}\n\n{"code":"B-1","usd":"12.40"}\n',
+    map: { columns: { id: "code", spot_usd: "usd" }, ids: IDS },
+    levels: ["a 1234.5 2026-11-21 reported", "b 12.4 2026-11-21 reported"],
+  },
+  {
+    what: "objects with a member for each contract",
+    name: "feed.json",
+    option: "closes",
+    bytes: '[{"t":"20-Nov-26","p":{"A":11,"B":null}},\n{"t":"21-Nov-26","p":{"A":11.5,"B":"12"}}]',
+    map: { dates: "D-MMM-YY", ids: { "p.A": "a", "p.B": "b" }, wide: { date: "t" } },
+    levels: ["a 11.5 2026-11-21 reported", "b 12 2026-11-21 reported"],
+  },
+  {
+    what: "arrays as rows, in the second element of an array",
+    option: "closes",
+    bytes: '[{"page":1},[["2026-11-20",12.4],["2026-11-21",12.5]]]',
+    map: { rows: "1", columns: { date: 1, close_usd: 2 }, constants: { id: "a" } },
+    levels: ["a 12.5 2026-11-21 reported"],
+  },
+  {
+    what: "a bank's table: a column without a name, lines that are no rows, months without a day",
+    option: "closes",
+    bytes: lines(
+      '"",M.XAU.USD,M.XAU.USD_FLAGS',
+      '"",Price of an ounce,',
+      "unit,USD,",
+      "unit multiplier,one,",
+      "last update,2026-11-20 13:40:39,",
+      "2026-09,1199.198,",
+      "2026-10,1215.390,",
+      '"","General: as of the',
+      'last day, see ""notes""",',
+    ),
+    map: {
+      skip: ['""', "unit", "last"],
+      day: "last",
+      columns: { date: "", close_usd: "M.XAU.USD" },
+      constants: { id: "a" },
+    },
+    levels: [],
+    closes: ["2026-09-30 1199.198", "2026-10-31 1215.39"],
+  },
+  {
+    what: "a statistics office's CSV: a title, months with an M, marks for provisional levels",
+    option: "closes",
+    bytes:
+      "Index of prices\r\nUnit: USD\r\n\r\nPeriod;A-1;B-1\r\n2026M09;11,50;12,1*\r\n2026M10;11,75 (p);…\r\n",
+    map: {
+      skip: 3,
+      delimiter: ";",
+      decimal: ",",
+      dates: "YYYY[M]MM",
+      day: "first",
+      marks: { "(p)": "estimated", "*": "", "…": null },
+      ids: IDS,
+      wide: { date: "Period" },
+    },
+    levels: [],
+    closes: ["2026-09-01 11.5", "2026-10-01 11.75"],
+  },
+  {
+    what: "an exchange's file without a header, columns by their places",
+    option: "closes",
+    bytes: 'sep=,\r\nX,"Nov 20, 2026",12,12.40 p\r\nX,"Nov 21, 2026",13,e 12.50\r\n',
+    map: {
+      header: false,
+      dates: "MMM D, YYYY",
+      marks: { p: "assessed", e: "estimated" },
+      columns: { date: 2, close_usd: 4 },
+      constants: { id: "a" },
+    },
+    levels: ["a 12.5 2026-11-21 estimated"],
+  },
+  {
+    what: "marks that stand for a basis, over a constant, beside a currency in words",
+    option: "quotes",
+    bytes: lines("Code,Price", "A-1,USD 12.40 e", "B-1,12.50 USD"),
+    map: {
+      currency: "USD",
+      marks: { e: "estimated" },
+      columns: { id: "Code", spot_usd: "Price" },
+      constants: { basis: "assessed" },
+      ids: IDS,
+    },
+    levels: ["a 12.4 2026-11-21 estimated", "b 12.5 2026-11-21 assessed"],
+  },
+  {
+    what: "lines of a report between and below the rows, and a separator that the file names",
+    option: "quotes",
+    bytes: 'sep=;\nReport; "x\nid;spot_usd\na;11\nTotal 1\nb;12\nTotal; 12" x\n',
+    map: { skip: [2, "Total"] },
+    levels: ["a 11 2026-11-21 reported", "b 12 2026-11-21 reported"],
+  },
 ] as const;
 
 const NOON = { env: { CHIPBOARD_NOW: "2026-11-21T12:05:00Z" } };
@@ -147,8 +277,10 @@ const levelsIn = (store: string): string[] =>
     .map(({ id, spot_usd, as_of, basis }) => `${id} ${spot_usd} ${as_of} ${basis}`);
 
 /** The options that publish one of the files. */
-const optionsFor = ({ option, bytes }: (typeof FILES)[number], map: object): string =>
-  `--${option} ${put("feed.csv", bytes)} --map ${put("map.json", map)} --allow-sparse`;
+const optionsFor = (file: (typeof FILES)[number], map: object): string => {
+  const name = "name" in file ? file.name : "feed.csv";
+  return `--${file.option} ${put(name, file.bytes)} --map ${put("map.json", map)} --allow-sparse`;
+};
 
 test.each(FILES)("$what", async (file) => {
   const store = `s${FILES.indexOf(file)}`;
@@ -156,6 +288,10 @@ test.each(FILES)("$what", async (file) => {
   const { code, stderr } = await runIn(folder, line, NOON);
   expect(code, stderr).toBe(0);
   expect(levelsIn(store)).toEqual(file.levels);
+  if (!("closes" in file)) return;
+  const { history } = jsonIn(folder, `${store}/sessions/2026-11-21T12Z/r1/pro/contracts/a.json`);
+  const closes = history as { date: string; close_usd: number }[];
+  expect(closes.map(({ date, close_usd }) => `${date} ${close_usd}`)).toEqual(file.closes);
 });
 
 test("what the store keeps makes the same snapshot again", async () => {
@@ -326,6 +462,120 @@ describe("a file", () => {
 
   test.each([
     [
+      "of JSON without an array at the path of the rows",
+      { rows: "data", columns: COLUMNS },
+      '{"prices":{"spot":[{"Artikel":"a","Preis":1}]}}',
+      'feed.csv: no array at "data", or write "rows": "prices.spot" in wrong.json',
+    ],
+    [
+      "of JSON with the rows within an object that is cut",
+      { rows: "prices", columns: COLUMNS },
+      '{"prices":[{"Artikel":"a","Preis":1}],"more":',
+      "feed.csv: not JSON: Unexpected end of JSON input",
+    ],
+    [
+      "of JSON with two arrays of rows",
+      { rows: "prices", columns: COLUMNS },
+      '{"prices":[{"Artikel":"a","Preis":1}],"prices":[]}',
+      'feed.csv: the member "prices" appears twice',
+    ],
+    [
+      "of JSON with an object for rows",
+      { rows: "prices", columns: COLUMNS },
+      '{"prices":{"a":1}}',
+      'feed.csv: no array at "prices"',
+    ],
+    [
+      "of JSON without a member that the map names",
+      { rows: "d", columns: { id: "Artikel", spot_usd: "usd.avg" } },
+      '{"d":[{"Artikel":"a","usd":{"Avg":1}}]}',
+      'feed.csv[0]: the field "usd.avg", which wrong.json names for spot_usd, is missing',
+    ],
+    [
+      "of JSON with an array for a level",
+      { rows: "d", columns: { id: "Artikel", spot_usd: "usd" } },
+      '{"d":[{"Artikel":"a","usd":[1]}]}',
+      'feed.csv[0] usd "[1]": expected text or a number',
+    ],
+    [
+      "of JSON in which no row has a column of the map",
+      { rows: "d", columns: { ...COLUMNS, as_of: "Stand" } },
+      '{"d":[{"Artikel":"a","Preis":1},{"Artikel":"b","Preis":1}]}',
+      'feed.csv: no row has the field "Stand", which wrong.json names for as_of',
+    ],
+    [
+      "of JSON with a level twice in a row",
+      { rows: "d", columns: COLUMNS },
+      '{"d":[{"Artikel":"a","Preis":1,"Preis":2}]}',
+      'feed.csv[0]: the field "Preis" appears twice',
+    ],
+    [
+      "of JSON with a place where a row is an object",
+      { rows: "d", columns: { id: "Artikel", spot_usd: 2 } },
+      '{"d":[{"Artikel":"a","Preis":1}]}',
+      "feed.csv[0]: the field column 2, which wrong.json names for spot_usd, is missing",
+    ],
+    [
+      "with another currency's sign",
+      { currency: "$", columns: COLUMNS },
+      "Artikel,Preis\na,€12\n",
+      `feed.csv:2 Preis "€12": ${LEVEL}, written as 1234.5, with or without $`,
+    ],
+    [
+      "with two columns without a name",
+      { columns: { id: "", spot_usd: "Preis" } },
+      ",Preis,\na,1,\n",
+      "feed.csv:1: 2 columns have no name; write the place of id in wrong.json: one of 1, 3",
+    ],
+    [
+      "with less columns than a place of the map",
+      { columns: { id: "Artikel", spot_usd: 3 } },
+      "Artikel,Preis\na,1\n",
+      "feed.csv:1: no column 3, which wrong.json names for spot_usd; the header has 2 columns",
+    ],
+    [
+      "with a row in place of the header",
+      { columns: { id: 1, spot_usd: 2 } },
+      "a,11\nb,12\n",
+      'feed.csv:1: looks like a row, expected a header; write "header": false in wrong.json',
+    ],
+    [
+      "with a name of a column that has another case and blanks",
+      { columns: { id: "Artikel", spot_usd: "Preis in USD" } },
+      "Artikel,preis  in USD\na,1\n",
+      'feed.csv:1: no column "Preis in USD", which wrong.json names for spot_usd; write "preis  in USD"',
+    ],
+    [
+      "that says another separator than the map",
+      { delimiter: "\t", columns: COLUMNS },
+      "sep=;\nArtikel;Preis\na;1\n",
+      'feed.csv:1: says that semicolons separate columns, expected tabs; write "delimiter": ";" in wrong.json',
+    ],
+    [
+      "with a title above the header",
+      { columns: COLUMNS },
+      "Prices of November\n\nArtikel,Preis\na,1\n",
+      'feed.csv:3: looks like the header, expected in line 1: delete the lines above it, or write "skip": 2 in wrong.json',
+    ],
+    [
+      "with two bases in a cell",
+      { marks: { p: "assessed", e: "estimated" }, columns: COLUMNS },
+      "Artikel,Preis\na,1 p e\n",
+      'feed.csv:2 Preis "1 p e": expected marks of one basis',
+    ],
+    [
+      "with another basis than its mark",
+      { marks: { e: "estimated" }, columns: { ...COLUMNS, basis: "Basis" } },
+      "Artikel,Preis,Basis\na,1 e,assessed\n",
+      'feed.csv:2 Basis "assessed": expected estimated, as the mark in spot_usd says',
+    ],
+    [
+      "with a month for a day",
+      { dates: ["YYYY-MM-DD"], columns: { ...COLUMNS, as_of: "Stand" } },
+      "Artikel,Preis,Stand\na,1,2026-11\n",
+      `feed.csv:2 Stand "2026-11": ${DATE}, written as YYYY-MM-DD`,
+    ],
+    [
       "without a column that the map names",
       { delimiter: ";", columns: { ...COLUMNS, as_of: "Stand" } },
       quotes,
@@ -404,7 +654,9 @@ describe("a file", () => {
       "feed.csv:1: starts with a UTF-16 byte order mark, expected UTF-8",
     ],
   ])("%s", async (_, map, feed, told) => {
-    expect(await refused(map, feed)).toEqual([expect.stringContaining(told)]);
+    const all = await refused(map, feed);
+    expect(all.at(-1)).toContain(told);
+    expect(all.length).toBeLessThan(3);
   });
 
   test.each([
@@ -433,25 +685,6 @@ describe("a file", () => {
     }
   });
 
-  test.each([
-    ["feed.json", '[{"id":"a","spot_usd":1}]', "JSON"],
-    ["feed.ndjson", '{"id":"a","spot_usd":1}\n', "NDJSON"],
-    ["feed.txt", '[{"id":"a","spot_usd":1}]', "JSON"],
-  ])("%s of %s is refused", async (name, text, format) => {
-    put("map.json", {});
-    put(name, text);
-    const { code, stderr } = await runIn(
-      folder,
-      `publish --catalog c.csv --quotes ${name} --map map.json --store none`,
-    );
-    expect([code, stderr]).toEqual([
-      2,
-      expect.stringContaining(
-        `${name}: ${format}, expected CSV: map.json maps nothing else; publish it without --map`,
-      ),
-    ]);
-  });
-
   test("without quotation marks around a line of 40 MB, or with one that opens, is refused", async () => {
     for (const begin of ["", '"']) {
       const feed = `Artikel;Preis\n${begin}${"1.".repeat(20_000_000)}`;
@@ -464,8 +697,18 @@ describe("a file", () => {
 });
 
 describe("a map", () => {
-  const MEMBERS = "delimiter, encoding, decimal, thousands, dates, columns, constants, ids, wide";
-  const DATES = "YYYY, MM and DD once each, such as DD.MM.YYYY, or a list of such forms";
+  const MEMBERS =
+    "delimiter, encoding, header, skip, rows, decimal, thousands, currency, marks, dates, day, columns, constants, ids, wide";
+  const DATES =
+    "a year, a month and at most a day, such as DD.MM.YYYY, MMM D, YY or YYYY[M]MM, or a list of such forms";
+  const NO_DAY = 'a form with a day, or "day": "first" or "last" beside it';
+  const PLACE =
+    'a column\'s name (a path in JSON), "" for the one without a name, or its place from 1';
+  const MARK =
+    'text of at most 20 characters without digits, signs of numbers or currencies, separators and quotation marks; a list of them, or an object {mark: basis or ""}';
+  const SKIP =
+    "a number of lines at the beginning, or a list of numbers of lines and of texts with which records below the header begin";
+  const CURRENCY = 'text of at most 20 characters without digits and signs of numbers, such as "$"';
   const CHARACTER =
     'one character, such as ";" or "\\t", no letter, digit, quotation mark or line break';
   const TEXT = "text that is not empty";
@@ -496,15 +739,56 @@ describe("a map", () => {
     ],
     ['{"thousands":"."}', `wrong.json thousands ".": ${another('decimal, which is "."')}`],
     ['{"decimal":","}', `wrong.json decimal ",": ${another('delimiter, which is ","')}`],
-    ...["DD.MM.YY", "DD.MM", "MMM DD YYYY", "DD.MM.YYYY DD", "TT.MM.JJJJ", ""].map((form) => [
-      JSON.stringify({ dates: form }),
-      `wrong.json dates "${form}": expected ${DATES}`,
+    ...["DD.MM", "DD YYYY", "YYYYY-MM-DD", "DD.MM.YYYY DD", "TT.MM.JJJJ", "DD.MMMMM.YYYY", ""].map(
+      (form) => [JSON.stringify({ dates: form }), `wrong.json dates "${form}": expected ${DATES}`],
+    ),
+    ['{"dates":"YYYY-MM"}', `wrong.json dates "YYYY-MM": expected ${NO_DAY}`],
+    [
+      '{"dates":["YYYY-MM-DD","MMM-YY"]}',
+      `wrong.json dates ["YYYY-MM-DD","MMM-YY"]: expected ${NO_DAY}`,
+    ],
+    ['{"day":"middle","dates":"YYYY-MM"}', 'wrong.json day "middle": expected "first" or "last"'],
+    ['{"currency":""}', `wrong.json currency "": expected ${CURRENCY}`],
+    ['{"currency":"$1"}', `wrong.json currency "$1": expected ${CURRENCY}`],
+    ['{"currency":"-"}', `wrong.json currency "-": expected ${CURRENCY}`],
+    ['{"currency":["$","€"]}', `wrong.json currency ["$","€"]: expected ${CURRENCY}`],
+    ...["1", "-", "p.", "€", "$", "EUR", "a b", "%", "", "x".repeat(21)].map((mark) => [
+      JSON.stringify({ marks: mark }),
+      `wrong.json marks "${mark}": expected ${MARK}`,
     ]),
+    ['{"marks":[]}', `wrong.json marks []: expected ${MARK}`],
+    ['{"marks":{"e":"guess"}}', `wrong.json marks {"e":"guess"}: expected ${MARK}`],
+    ['{"marks":{"e":"withdrawn"}}', `wrong.json marks {"e":"withdrawn"}: expected ${MARK}`],
+    ['{"skip":-1}', `wrong.json skip -1: expected ${SKIP}`],
+    ['{"skip":[0]}', `wrong.json skip [0]: expected ${SKIP}`],
+    ['{"skip":[""]}', `wrong.json skip [""]: expected ${SKIP}`],
+    [
+      '{"header":"no"}',
+      'wrong.json header "no": expected true, or false if no line names the columns',
+    ],
+    [
+      '{"rows":""}',
+      'wrong.json rows "": expected the path of the array of rows in JSON, such as data.prices',
+    ],
+    ['{"Columns":{}}', "wrong.json Columns {}: expected columns"],
+    [
+      '{"header":false,"columns":{"id":"Code","spot_usd":2}}',
+      'wrong.json columns.id "Code": expected the column\'s place from 1, as the file has no header',
+    ],
+    [
+      '{"header":false,"wide":{"date":1}}',
+      "wrong.json wide.date 1: expected a file with a header, which names the contracts",
+    ],
     ['{"dates":[]}', `wrong.json dates []: expected ${DATES}`],
     ['{"dates":["DD.MM.YYYY",5]}', `wrong.json dates ["DD.MM.YYYY",5]: expected ${DATES}`],
     ['{"columns":["id"]}', 'wrong.json columns ["id"]: expected an object {ours: theirs}'],
-    ['{"columns":{"id":""}}', `wrong.json columns.id "": expected ${TEXT}`],
-    ['{"columns":{"id":5}}', `wrong.json columns.id 5: expected ${TEXT}`],
+    ['{"columns":{"id":0}}', `wrong.json columns.id 0: expected ${PLACE}`],
+    ['{"columns":{"id":1.5}}', `wrong.json columns.id 1.5: expected ${PLACE}`],
+    ['{"columns":{"id":true}}', `wrong.json columns.id true: expected ${PLACE}`],
+    [
+      '{"columns":{"id":2,"spot_usd":2}}',
+      "wrong.json columns.spot_usd 2: expected another column than columns.id",
+    ],
     [
       '{"columns":{"price":"Preis"}}',
       'wrong.json columns.price "Preis": expected a column of quotes or closes: id, spot_usd, session_utc, basis, as_of, source, source_url, break, low_usd, high_usd, inputs, rationale, date, close_usd',
@@ -566,6 +850,36 @@ describe("a map", () => {
     expect(await said("nowhere.json")).toContain("Cannot read nowhere.json: no such file");
     put("latin.json", Buffer.from('{"columns":{"id":"Stück"}}', "latin1"));
     expect(await said("latin.json")).toContain("latin.json:1: not UTF-8");
+  });
+
+  test("a name with other blanks, case or width is named as that, also if it is left out", async () => {
+    const map = { columns: { id: "Item", spot_usd: "Avg" }, ids: { "DDR4 (2Gx8)3200": "a" } };
+    const feed = lines(
+      "Item,Avg",
+      "ddr4 (2Gx8) 3200,12",
+      "ＤＤＲ４ (2Gx8)3200,12",
+      "Other,1",
+      "B,2",
+    );
+    const write = 'expected a contract of the catalog; write "DDR4 (2Gx8)3200"';
+    expect(await refused(map, feed)).toEqual([
+      `feed.csv:2 Item "ddr4 (2Gx8) 3200": ${write}`,
+      `feed.csv:3 Item "ＤＤＲ４ (2Gx8)3200": ${write}`,
+      'feed.csv:4 Item "Other": expected a contract of the catalog; --ignore-unknown leaves such rows out',
+      'feed.csv:5 Item "B": expected a contract of the catalog; write b',
+    ]);
+    const line =
+      "publish --catalog c.csv --quotes feed.csv --map wrong.json --ignore-unknown --accept sparse";
+    const { code, stdout } = await runIn(folder, `${line} --store near`, NOON);
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringContaining(
+        'unknown ddr4 (2Gx8) 3200: 1 row left out; almost "DDR4 (2Gx8)3200"\nJudgement  unknown ＤＤＲ４',
+      ),
+    ]);
+    expect(stdout).toContain(
+      'unknown B: 1 row left out; almost "b"\nJudgement  unknown Other: 1 row left out\n',
+    );
   });
 
   test("--hold and --ignore-unknown mean the ids that the map gives", async () => {
