@@ -184,6 +184,7 @@ describe("one snapshot in JSON, CSV and XLSX", () => {
     expect(workbook.worksheets.map(({ name }) => name)).toEqual([
       "Memory",
       "Semiconductor",
+      "Settlements",
       "About",
     ]);
     for (const [sheetName, records] of [
