@@ -4,7 +4,15 @@ import { shownLocation } from "../lib/secrets.ts";
 import { slugOf } from "../market/indices.ts";
 import { FULLEST } from "../market/tier.ts";
 import { faultsDenial, holdsKey, nameFaults, namesAny, parseQuery } from "../public/query.ts";
-import { API, DATA_ROUTES, idIn, isExact, parametersOf, type DataRoute } from "../public/routes.ts";
+import {
+  API,
+  DATA_ROUTES,
+  idIn,
+  isExact,
+  isOfIndex,
+  parametersOf,
+  type DataRoute,
+} from "../public/routes.ts";
 import { readVintage, type VintageQuery } from "../core/find/vintage.ts";
 
 /** An answer of a service. */
@@ -55,7 +63,7 @@ export function readTarget(text: string): Target {
   const tier = FULLEST;
   const id = idIn(sent, route.path);
   // An index may be asked for by its name, of which its id is made.
-  const fileId = route === DATA_ROUTES.indexOf ? slugOf(id) : id;
+  const fileId = isOfIndex(route) ? slugOf(id) : id;
   const file = route.file(tier.name, fileId).slice(`${tier.name}/`.length);
   return {
     base,

@@ -14,6 +14,7 @@ import { isClosedDay } from "./closed-days.ts";
 import { examples, withOptions } from "./every-command.ts";
 import { notWritable } from "./option-files.ts";
 import {
+  allowedHostsFrom,
   feedHeadersFrom,
   gatesFrom,
   heldFrom,
@@ -25,12 +26,12 @@ import { storeFromOptions } from "./store-options.ts";
 import { timeGatesFrom } from "./time-options.ts";
 
 const INPUT_HELP = `
-Inputs are CSV, JSON (an array of objects) or NDJSON, in UTF-8. --map reads quotes and closes in other forms of CSV:
-{"delimiter": ";", "decimal": ",", "dates": "DD.MM.YYYY", "columns": {"id": "Code", "spot_usd": "Price"}}. An input has at most
+Inputs are CSV, JSON (an array of objects) or NDJSON, in UTF-8. --map reads quotes and closes that others write in other
+forms: {"delimiter": ";", "decimal": ",", "dates": "DD.MM.YYYY", "columns": {"id": "Code", "spot_usd": "Price"}}. An input has at most
 ${MAX_INPUT_MEGABYTES} MB, unpacked, and ${MAX_INPUT_ROWS} rows, and a row (a record of CSV, a line of NDJSON, an item
 of JSON) at most ${MAX_ROW_CHARACTERS} characters. An address must answer with 200 within 60 seconds, must say where its
-body ends (content-length or chunked coding), and can redirect only within its own origin. Requests go through
-the proxy that HTTP_PROXY or HTTPS_PROXY names, unless NO_PROXY names the host.
+body ends (content-length or chunked coding), and can redirect only within its own origin and to hosts of --allow-host.
+Requests go through the proxy that HTTP_PROXY or HTTPS_PROXY names, unless NO_PROXY names the host.
 
 A gate refuses suspicious data (exit code 3), and names the --accept that accepts exactly these findings.
 --accept of a gate that refuses nothing is an error (2).`;
@@ -48,6 +49,7 @@ export function publishCommand(): Command {
         "publish --catalog catalog.csv --closes history.csv --quotes quotes.csv",
         "publish --quotes https://feed.example/quotes.json --wait 25m --store s3://prices/chipboard",
         "publish --quotes excel.csv --map map.json",
+        "publish --quotes https://feed.example/latest.csv --allow-host files.feed.example",
         "publish --quotes quotes.csv --hold ddr5-16gb,n3-wafer --hold-invalid --ignore-unknown",
         "publish --quotes quotes.csv --accept moves:ddr5-16gb --accept sparse",
         "publish --quotes quotes.csv --closed Sat,Sun --holidays holidays.txt",
@@ -128,7 +130,8 @@ async function runOf(options: PublishOptions, command: Command): Promise<Run> {
     throw new InputError("--wait cannot read standard input (-) again: give a file or an address");
   }
   const headers = feedHeadersFrom(options);
-  const source = (location: string) => sourceOf(location, headers);
+  const allowedHosts = allowedHostsFrom(options);
+  const source = (location: string) => sourceOf(location, headers, allowedHosts);
   const session = options.session ?? sessionAt(clock.now());
   const { closed = [], holidays } = options;
   const request = {

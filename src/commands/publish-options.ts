@@ -2,6 +2,7 @@
 import type { Option } from "commander";
 import { createOption } from "../lib/config.ts";
 import { InputError } from "../lib/errors.ts";
+import { shownLocation } from "../lib/secrets.ts";
 import { MAX_MOVE_PCT, USUAL_LIMITS } from "../feed/finding.ts";
 import { USUAL_STILL_SESSIONS } from "../market/coverage.ts";
 import { acceptanceOf, GATE_NAMES, type GateOptions } from "../feed/gates.ts";
@@ -29,6 +30,7 @@ export interface PublishOptions extends StoreOptions, LogKeyOptions, JsonOption 
   readonly closes?: readonly string[];
   readonly map?: string;
   readonly feedHeader?: readonly string[];
+  readonly allowHost?: readonly string[];
   /** In milliseconds. */
   readonly wait?: number;
   readonly hold?: readonly string[];
@@ -72,11 +74,15 @@ export const publishOptions = (): Readonly<Record<string, Option[]>> => ({
     createOption("--closes <sources...>", "daily history"),
     createOption(
       "--map <file>",
-      "convert CSV of quotes and closes by this JSON file: delimiter, encoding, decimal, thousands, dates, columns, constants, ids, wide",
+      "read quotes and closes as others write them, by this JSON file; chipboard map --try proposes one",
     ),
     createOption(
       "--feed-header <headers...>",
       "send this header ('Name: value') to http(s) addresses; messages never show it. Other users of the machine can see command lines, so set the variable instead, with one header per line",
+    ),
+    createOption(
+      "--allow-host <hosts...>",
+      "follow redirects of http(s) addresses to these hosts (HOST or HOST:PORT, separated by commas); they do not get --feed-header",
     ),
     createOption(
       "--wait <duration>",
@@ -232,6 +238,17 @@ export function heldFrom({ hold = [] }: PublishOptions): readonly string[] {
   const ids = hold.flatMap((text) => text.split(","));
   if (!ids.includes("")) return ids;
   throw new InputError(`--hold ${JSON.stringify(hold.join(" "))}: expected ID or ID,ID`);
+}
+
+/** The hosts of `--allow-host`. Throws InputError if a text names no host. */
+export function allowedHostsFrom({ allowHost = [] }: PublishOptions): readonly string[] {
+  const hosts = allowHost.flatMap((text) => text.split(","));
+  for (const host of hosts) {
+    if (/^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i.test(host)) continue;
+    const expected = "expected HOST or HOST:PORT, without scheme and path, such as cdn.example";
+    throw new InputError(`--allow-host ${JSON.stringify(shownLocation(host))}: ${expected}`);
+  }
+  return hosts;
 }
 
 /** A header's name and value (RFC 9110), in characters that HTTP/1.1 can send. */

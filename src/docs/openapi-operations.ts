@@ -4,6 +4,7 @@ import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from "../public/proble
 import {
   DATA_ROUTES,
   hasHistory,
+  namesBoth,
   namesIndices,
   SUMS_ROUTE,
   TAGS,
@@ -12,7 +13,7 @@ import {
   type DataRoute,
   type Route,
 } from "../public/routes.ts";
-import type { Parameter } from "../public/parameters.ts";
+import { CONTRACT_ID, type Parameter } from "../public/parameters.ts";
 import { UNCOUNTED_ROUTES } from "../public/uncounted-routes.ts";
 import {
   examplesAt,
@@ -152,7 +153,7 @@ function responses(route: Route): Json {
         headers: headerRefs([...stamp, "etag"]),
       },
     }),
-    ...(path === DATA_ROUTES.contract.path && { 308: RENAMED }),
+    ...(route.id === CONTRACT_ID && { 308: RENAMED }),
     ...problems(problemsOf(route)),
   };
 }
@@ -185,7 +186,7 @@ function refusalsOfIds(route: DataRoute): ProblemCode[] {
   const isBasket = takes(route, "weights");
   const takesSegment = takes(route, "segment");
   return [
-    ...(isBasket || takesSegment ? (["unknown_contract"] as const) : []),
+    ...(isBasket || takesSegment || namesBoth(route) ? (["unknown_contract"] as const) : []),
     ...(takesSegment || namesIndices(route) ? (["unknown_index"] as const) : []),
     ...(route.hasBoards === true || isBasket ? (["not_on_board"] as const) : []),
   ];

@@ -11,14 +11,29 @@ import {
 type TakeRecord = (record: readonly string[], line: number) => boolean;
 type TakeFault = (finding: string, line: number) => void;
 
+/** Lines that are not the table. */
+export interface SkippedLines {
+  /** How many at the beginning. */
+  readonly first: number;
+  /** Others, by their numbers from 1. */
+  readonly numbers: ReadonlySet<number>;
+  /** How records below the header begin that are no rows. */
+  readonly starts: readonly string[];
+}
+
 interface CsvForm {
-  /** One character. */
-  readonly delimiter: string;
+  /** One character; null: a comma, if no line `sep=` says another. */
+  readonly delimiter: string | null;
+  readonly skip?: SkippedLines;
   /** What the operator can do if the file has another delimiter; begins with "; ". */
   readonly remedy: (delimiter: string) => string;
 }
 
 const WITH_COMMAS: CsvForm = { delimiter: ",", remedy: () => "" };
+const NO_LINES: SkippedLines = { first: 0, numbers: new Set(), starts: [] };
+
+/** The first line by which Excel opens a file with this delimiter. */
+const SEPARATOR_LINE = /^"?sep=([^"\r])"?\r?$/i;
 
 /** The records of a file that the program made itself. Throws Error if it is not CSV. */
 export function csvRecords(text: string): (readonly string[])[] {
@@ -34,16 +49,17 @@ export function csvRecords(text: string): (readonly string[])[] {
 }
 
 /**
- * Passes each record, including the header, to `take`. Skips empty lines, and lines above the header that
- * begin with `#`: below it they may be names. Stops at the first fault, because the rest cannot be trusted.
+ * Passes each record, including the header, to `take`. Skips empty lines, Excel's `sep=;`, and lines above the header
+ * that begin with `#`: below it they may be names. Stops at the first fault, because the rest cannot be trusted.
  */
 export function csvReader(
   take: TakeRecord,
   fault: TakeFault,
   form: CsvForm = WITH_COMMAS,
 ): TextReader {
-  const { delimiter } = form;
-  const cell = cellOf(delimiter);
+  const { skip = NO_LINES } = form;
+  let delimiter = form.delimiter ?? ",";
+  let cell = cellOf(delimiter);
   /** The lines so far of a record with a quoted cell that is not closed; null: there is none. */
   let open: string | null = null;
   let nextLine = 1;
@@ -61,13 +77,24 @@ export function csvReader(
    * is part of the cell.
    */
   const readLine = (line: string, isEnded: boolean): boolean => {
-    if (open === null) begin = nextLine;
+    const number = nextLine;
     nextLine += 1;
+    if (open === null) {
+      begin = number;
+      const [, separator] = (number === 1 && SEPARATOR_LINE.exec(line)) || [];
+      if (separator !== undefined) {
+        if (form.delimiter !== null && form.delimiter !== separator)
+          return stop(otherSeparator(separator, form));
+        [delimiter, cell] = [separator, cellOf(separator)];
+        return true;
+      }
+      if (number <= skip.first || skip.numbers.has(number)) return true;
+    }
     const text = open === null ? line : `${open}\n${line}`;
-    if (!isBegun && line.startsWith("#")) return true;
-    if (!isBegun && line.trim() !== "") {
-      isBegun = true;
-      const other = otherForm(line, form);
+    const isFirst = !isBegun && open === null;
+    if (isFirst && line.startsWith("#")) return true;
+    if (isFirst && line.trim() !== "") {
+      const other = otherForm(line, delimiter, form);
       if (other !== null) return stop(other);
     }
     if (text.length >= MAX_ROW_CHARACTERS) return stop(ROW_TOO_LONG);
@@ -80,9 +107,12 @@ export function csvReader(
     const record = isEnded && text.endsWith("\r") ? text.slice(0, -1) : text;
     if (record === "") return true;
     const cells = hasMarks ? cellsOf(record, cell, delimiter) : record.split(delimiter);
-    if (typeof cells === "string") return stop(cells);
     open = cells === null ? text : null;
-    return cells === null || take(cells, begin);
+    if (cells === null) return true;
+    if (isBegun && skip.starts.some((start) => record.startsWith(start))) return true;
+    if (typeof cells === "string") return stop(cells);
+    isBegun ||= record.trim() !== "";
+    return take(cells, begin);
   };
 
   const lines = lineReader(readLine);
@@ -132,10 +162,16 @@ const DELIMITER_NAMES: Readonly<Record<string, string>> = {
   "\t": "tabs",
 };
 
+const nameOf = (delimiter: string): string =>
+  DELIMITER_NAMES[delimiter] ?? JSON.stringify(delimiter);
+
+const otherSeparator = (separator: string, { delimiter, remedy }: CsvForm): string =>
+  `says that ${nameOf(separator)} separate columns, expected ${nameOf(delimiter ?? ",")}${remedy(separator)}`;
+
 /** The fault of a first line that is not a header with this delimiter; null: it may be one. */
-function otherForm(line: string, { delimiter, remedy }: CsvForm): string | null {
+function otherForm(line: string, delimiter: string, { remedy }: CsvForm): string | null {
   const [first = "", ...more] = line.split(delimiter);
-  const name = DELIMITER_NAMES[delimiter] ?? JSON.stringify(delimiter);
+  const name = nameOf(delimiter);
   const expected = `expected a header of columns separated by ${name}`;
   if (/^\s*</.test(first)) return `looks like a web page, ${expected}`;
   if (/^\s*[[{]/.test(first)) return `looks like JSON, ${expected}`;

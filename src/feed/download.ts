@@ -37,28 +37,35 @@ export class RetryLater extends Error {
 }
 
 /**
- * Resolves with a 200 answer. Follows redirects within the origin. Rejects with an Error whose message
- * quotes nothing of a body: a RetryLater if the answer has `Retry-After`.
+ * Resolves with a 200 answer. Follows redirects within the origin, and to the hosts of `mayRedirectTo`, which do not
+ * get `headers`: these may be secret. Rejects with an Error whose message quotes nothing of a body: a RetryLater if
+ * the answer has `Retry-After`.
  */
 export async function download(
   url: URL,
   headers: Readonly<Record<string, string>>,
   proxyEnv: Proxies,
+  mayRedirectTo: readonly string[] = [],
 ): Promise<FeedAnswer> {
-  const options = {
-    agent: new (url.protocol === "https:" ? HttpsAgent : HttpAgent)({ proxyEnv }),
-    headers: { "user-agent": USER_AGENT, ...headers, "accept-encoding": "gzip" },
-    signal: AbortSignal.timeout(TIMEOUT_MS),
-  };
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
   let at = url;
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
-    const response = addAbortSignal(options.signal, await answerOf(at, options));
+    const options = {
+      agent: new (at.protocol === "https:" ? HttpsAgent : HttpAgent)({ proxyEnv }),
+      headers: {
+        "user-agent": USER_AGENT,
+        ...(at.origin === url.origin && headers),
+        "accept-encoding": "gzip",
+      },
+      signal,
+    };
+    const response = addAbortSignal(signal, await answerOf(at, options));
     const { statusCode = 0, headers: answered } = response;
     if (statusCode === 200) return { body: bodyOf(response), headers: answered };
     response.destroy();
     const { location } = answered;
     if (!REDIRECTS.has(statusCode) || location === undefined) throw refusal(statusCode, answered);
-    at = sameOrigin(location, at);
+    at = redirected(location, at, mayRedirectTo);
   }
   throw new Error(`the server redirects more than ${MAX_REDIRECTS} times`);
 }
@@ -91,11 +98,21 @@ async function answerOf(
   return response;
 }
 
-function sameOrigin(location: string, from: URL): URL {
+function redirected(location: string, from: URL, allowed: readonly string[]): URL {
   const to = URL.canParse(location, from.href) ? new URL(location, from) : null;
   if (to?.origin === from.origin) return to;
-  const target = to === null ? "an invalid address" : to.origin;
-  throw new Error(`the server redirects to ${target}, expected redirects within ${from.origin}`);
+  const target = to === null || !/^https?:$/.test(to.protocol) ? null : to;
+  const expected = `expected redirects within ${from.origin}`;
+  if (target === null) throw new Error(`the server redirects to an invalid address, ${expected}`);
+  const found = `the server redirects to ${target.origin}`;
+  if (from.protocol === "https:" && target.protocol !== "https:")
+    throw new Error(`${found}, expected https`);
+  const names = allowed.map((host) => host.toLowerCase());
+  if (!names.includes(target.host) && !names.includes(target.hostname))
+    throw new Error(`${found}, ${expected}; --allow-host ${target.host} follows it`);
+  // Of an address of this host, only the host was named.
+  [target.username, target.password] = ["", ""];
+  return target;
 }
 
 function bodyOf(response: IncomingMessage): Readable {

@@ -9,7 +9,7 @@ import {
   type Micros,
 } from "../market/decimal.ts";
 import { FIRST_DATE, parseDate, parseSession, type Day, type Session } from "../market/session.ts";
-import { dateSlip, levelSlip, numberSlip } from "./slips.ts";
+import { dateSlip, levelSlip, numberSlip } from "./written-forms.ts";
 import { detached } from "./text-reader.ts";
 
 /** Parses the cells of a column. */

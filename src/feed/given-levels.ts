@@ -5,6 +5,7 @@ import { countUntil, FIGURES, NOTES, type Level } from "../market/series.ts";
 import { dateText, sessionKey, type Day } from "../market/session.ts";
 import { Complaints, quoted } from "./complaints.ts";
 import type { TableRow, Where } from "./table-row.ts";
+import { plainName } from "./table-shape.ts";
 import { detached } from "./text-reader.ts";
 
 /** The kinds of input that give levels, in reporting order. */
@@ -47,7 +48,7 @@ export interface RowRules {
   /** Whether rows that cannot be read are left out, so that their contracts keep their last level. */
   readonly holdInvalid: boolean;
   /** The ids of the catalog; none if they cannot be read, or there are none yet. */
-  readonly known: Pick<ReadonlySet<string>, "has">;
+  readonly known: Pick<ReadonlySet<string>, "has" | "keys">;
   /** Whether rows of other ids are left out. */
   readonly ignoreUnknown: boolean;
   /** Whether levels with more than 6 decimals are rounded. */
@@ -70,6 +71,10 @@ export class GivenLevels {
   readonly rows: Record<GivenKind, number> = { quotes: 0, closes: 0 };
   /** How many rows of each id outside the catalog were left out; null: all ids after the first 100. */
   readonly unknown = new Map<string | null, number>();
+  /** Of these ids, the contract or the name of the map that each seems to be. */
+  readonly near = new Map<string, string>();
+  /** The ids of the catalog and the names of the map, by their plain names. */
+  readonly #names = new Map<string, string>();
   /** How many levels were rounded. */
   rounded = 0;
   /** Whether a row without session_utc was taken for the session published. */
@@ -81,23 +86,31 @@ export class GivenLevels {
 
   constructor(rules: RowRules) {
     this.rules = rules;
+    this.addNames(rules.known.keys());
   }
 
-  /** Whether an id is one of the catalog. */
-  isContract(id: string): boolean {
-    return this.rules.known.has(id);
+  /** Also knows the names that a map gives to ids. */
+  addNames(names: Iterable<string>): void {
+    for (const name of names) this.#names.set(plainName(name), name);
   }
 
-  /** Whether a row of this id is left out. Counts it then. */
-  leavesOut(id: string): boolean {
-    const { held } = this.rules;
+  /** The id of the catalog, or the name of a map, that is the same without blanks and case; undefined: none is. */
+  contractOf(name: string): string | undefined {
+    return this.rules.known.has(name) ? name : this.#names.get(plainName(name));
+  }
+
+  /** Whether a row of this id is left out. Counts it then. `came`: the id as it came. */
+  leavesOut(id: string, came = id): boolean {
+    const { held, known, ignoreUnknown } = this.rules;
     if (held.has(id)) {
       countUp(this.held, id);
       return true;
     }
-    if (!this.rules.ignoreUnknown || this.isContract(id)) return false;
+    if (!ignoreUnknown || known.has(id)) return false;
     const isCounted = this.unknown.has(id) || this.unknown.size < UNKNOWN_IDS_MAX;
-    countUp(this.unknown, isCounted ? detached(id) : null);
+    const near = came.trim() === "" ? undefined : this.contractOf(came);
+    if (near !== undefined && this.near.size < UNKNOWN_IDS_MAX) this.near.set(detached(id), near);
+    countUp(this.unknown, isCounted || this.near.has(id) ? detached(id) : null);
     return true;
   }
 
@@ -198,20 +211,22 @@ export class GivenLevels {
     newIds: ReadonlyMap<string, string>,
     complaints: Complaints,
   ): void {
-    const expected = (id: string, remedy: string): string => {
+    const expected = (id: string, came: string, remedy: string): string => {
       const newId = newIds.get(id);
       if (newId !== undefined) return `its present id, ${newId}`;
-      const like = id.trim().toLowerCase();
-      return `a contract of the catalog${isKnown(like) ? `; write ${like}` : remedy}`;
+      const near = this.contractOf(came);
+      const like = near === came ? this.contractOf(id) : near;
+      const hint = like === undefined ? remedy : `; write ${isKnown(like) ? like : quoted(like)}`;
+      return `a contract of the catalog${hint}`;
     };
     for (const id of this.rules.held) {
-      if (!isKnown(id)) complaints.at(`--hold ${quoted(id)}`, `expected ${expected(id, "")}`);
+      if (!isKnown(id)) complaints.at(`--hold ${quoted(id)}`, `expected ${expected(id, id, "")}`);
     }
     let unknown = 0;
     for (const [id, { place, rows, came }] of this.byContract) {
       if (isKnown(id)) continue;
       const mapped = came[1] === id ? "" : `; the map makes it ${quoted(id)}`;
-      const words = `${expected(id, IGNORE_UNKNOWN)}${mapped}${rows === 1 ? "" : `; ${rows} rows name it`}`;
+      const words = `${expected(id, came[1], IGNORE_UNKNOWN)}${mapped}${rows === 1 ? "" : `; ${rows} rows name it`}`;
       const kind = newIds.get(id) === undefined ? "unknown" : "renamed";
       // The first are shown one by one, although they are of one kind.
       unknown += 1;

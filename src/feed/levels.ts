@@ -1,8 +1,8 @@
 /** Reads quotes (levels for a session) and closes (daily history). */
 import { closeSessionOf, dateText, dayOf, sessionKey, type Session } from "../market/session.ts";
 import { formatMicros, type Micros } from "../market/decimal.ts";
+import type { Basis } from "../market/series.ts";
 import type { Complaints } from "./complaints.ts";
-import type { CsvMap } from "./csv-map.ts";
 import {
   basisField,
   dateField,
@@ -17,47 +17,11 @@ import {
   type Field,
 } from "./fields.ts";
 import type { GivenKind, GivenLevel, GivenLevels } from "./given-levels.ts";
+import type { FeedMap } from "./map.ts";
 import type { InputSource } from "./source.ts";
 import type { TableRow } from "./table-row.ts";
-import type { TableShape } from "./table-shape.ts";
+import { CLOSES, QUOTES, type TableShape } from "./table-shape.ts";
 import { readTable } from "./table.ts";
-
-export const QUOTES: TableShape = {
-  columns: [
-    "id",
-    "spot_usd",
-    "session_utc",
-    "basis",
-    "as_of",
-    "source",
-    "source_url",
-    "break",
-    "low_usd",
-    "high_usd",
-    "inputs",
-    "rationale",
-  ],
-  required: ["id", "spot_usd"],
-  level: {
-    column: "spot_usd",
-    rows: "a row for each id and session, with id, spot_usd, session_utc",
-    time: "session_utc",
-    numbers: ["spot_usd", "low_usd", "high_usd", "inputs"],
-    dates: ["as_of"],
-  },
-};
-
-export const CLOSES: TableShape = {
-  columns: ["id", "date", "close_usd", "break", "low_usd", "high_usd"],
-  required: ["id", "date", "close_usd"],
-  level: {
-    column: "close_usd",
-    rows: "a row for each id and date, with id, date, close_usd",
-    time: "date",
-    numbers: ["close_usd", "low_usd", "high_usd"],
-    dates: ["date"],
-  },
-};
 
 const EMPTY_IF_WITHDRAWN = ["spot_usd", "low_usd", "high_usd", "inputs", "break", "rationale"];
 
@@ -89,7 +53,7 @@ const quoteOf: ReadRow = (row, field, place, published, given) => {
   const inputs = withdrawn ? null : row.optional("inputs", inputsField);
   const rationale = withdrawn ? null : row.optional("rationale", rationaleField);
   const session = row.optional("session_utc", sessionField) ?? published;
-  const basis = row.optional("basis", basisField);
+  const basis = markedBasis(row, "spot_usd", withdrawn) ?? row.optional("basis", basisField);
   const asOf = row.optional("as_of", dateField);
   const sourceName = row.optional("source", textField);
   const sourceUrl = row.optional("source_url", urlField);
@@ -116,19 +80,35 @@ const quoteOf: ReadRow = (row, field, place, published, given) => {
   };
 };
 
+/**
+ * The basis that marks of the level tell; null: none. It goes before a constant of the map, and not before another basis
+ * in the row's own cell.
+ */
+function markedBasis(row: TableRow, column: string, withdrawn = false): Basis | null {
+  const [marked, ...others] = new Set(row.markedBases(column));
+  if (marked === undefined || withdrawn) return null;
+  const cell = row.isConstant("basis") ? "" : row.text("basis");
+  if (others.length > 0)
+    row.refuse(column, `marks of one basis, not of ${marked} and ${others.join()}`);
+  else if (cell !== "" && cell !== marked)
+    row.refuse("basis", `${marked}, as the mark in ${column} says`);
+  return basisField.parse(marked) as Basis;
+}
+
 /** The close of a day is its 12:00 session's level. */
 const closeOf: ReadRow = (row, field, place, published) => {
   const date = row.read("date", dateField);
   const usd = row.read("close_usd", field);
   const range = rangeOf(row, field, usd);
   const breakReason = row.optional("break", textField);
+  const basis = markedBasis(row, "close_usd");
   const session = closeSessionOf(date);
   if (session > published) {
     row.refuse("date", `a date whose 12:00 session is ${NOT_LATER} ${sessionKey(published)}`);
   }
   // Most closes have no other field: there are millions, and a spread would take room for some.
   const level = { session, usd, place };
-  return Object.assign(level, range, breakReason === null ? null : { breakReason });
+  return Object.assign(level, range, breakReason && { breakReason }, basis && { basis });
 };
 
 const TABLES: Readonly<
@@ -145,7 +125,7 @@ export async function readLevels(
   published: Session,
   given: GivenLevels,
   complaints: Complaints,
-  map: CsvMap | null,
+  map: FeedMap | null,
 ): Promise<void> {
   const { shape, levelOf } = TABLES[kind];
   const field = given.rules.round ? roundedLevelField : levelField;

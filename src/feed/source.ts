@@ -36,12 +36,13 @@ const FORMAT_OF_EXTENSION: Readonly<Record<string, Format>> = {
 
 /**
  * The source that an argument names, not yet opened. `headers` (by lower-case name) go with the requests
- * to an address, and are never shown. Throws InputError for other addresses, and for a variable such as
+ * to an address, and are never shown. An address can redirect to `allowedHosts`. Throws InputError for other addresses, and for a variable such as
  * HTTP_PROXY that names no proxy.
  */
 export function sourceOf(
   location: string,
   headers: Readonly<Record<string, string>> = {},
+  allowedHosts: readonly string[] = [],
 ): InputSource {
   if (location === "") throw new InputError(`"": expected a file, - or an http(s) address`);
   if (location === "-") {
@@ -52,7 +53,7 @@ export function sourceOf(
     };
   }
   if (/^https?:\/\//i.test(location) && URL.canParse(location)) {
-    return addressSource(location, headers);
+    return addressSource(location, headers, allowedHosts);
   }
   if (isAddress(location)) {
     const shown = shownLocation(location).replace(/[?#].*$/s, "");
@@ -69,6 +70,7 @@ export function sourceOf(
 function addressSource(
   location: string,
   feedHeaders: Readonly<Record<string, string>>,
+  allowedHosts: readonly string[],
 ): InputSource {
   const url = new URL(location);
   const user = `${plain(url.username)}:${plain(url.password)}`;
@@ -89,7 +91,7 @@ function addressSource(
       const { download, RetryLater } = await import("./download.ts");
       let body: Readable;
       try {
-        const answer = await download(url, headers, proxies);
+        const answer = await download(url, headers, proxies, allowedHosts);
         serverTime = parseServerTime(name, answer.headers);
         body = answer.body;
       } catch (cause) {

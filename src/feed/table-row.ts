@@ -1,18 +1,17 @@
 /** The rows of tables, of whatever format, and the names of their columns. */
 import type { Complaints } from "./complaints.ts";
-import { formOf, ourCell, type CsvMap } from "./csv-map.ts";
 import type { Field } from "./fields.ts";
+import { basesOf, formOf, ourCell, type FeedMap } from "./map.ts";
 import type { InputSource } from "./source.ts";
-import { levelSlip } from "./slips.ts";
-import { columnLike, type TableShape } from "./table-shape.ts";
-import { wideness } from "./wide.ts";
+import type { TableShape } from "./table-shape.ts";
+import { levelSlip } from "./written-forms.ts";
 
 /** Which rows are not wanted. */
 export interface RowFilter {
-  /** Whether rows of this id are left out, whatever their other cells hold. */
-  leavesOut(id: string): boolean;
-  /** Whether an id is one of a contract, for messages. */
-  isContract(id: string): boolean;
+  /** Whether rows of this id are left out, whatever their other cells hold. `came`: the id as it came. */
+  leavesOut(id: string, came?: string): boolean;
+  /** The contract with this id, or almost this name, for messages; undefined: none is known. */
+  contractOf(name: string): string | undefined;
   /** `holdInvalid`: nobody complains of cells that cannot be read, as who takes the row leaves it out. */
   readonly rules: { readonly holdInvalid: boolean };
 }
@@ -93,6 +92,17 @@ export class TableRow {
     return this.text(column) === "" ? null : this.read(column, field);
   }
 
+  /** The bases that the marks of a cell tell, by the map. */
+  markedBases(column: string): readonly string[] {
+    const { map } = this.#rows;
+    return map === null ? [] : basesOf(map, this.#cell(column) ?? "");
+  }
+
+  /** Whether the map gives the column the same text in every row. */
+  isConstant(column: string): boolean {
+    return this.#rows.map?.constants.has(column) ?? false;
+  }
+
   /** Complains of a cell. `kind` is what many such complaints have in common. */
   refuse(column: string, expected: string, kind = expected): void {
     this.isFaultless = false;
@@ -143,7 +153,7 @@ export interface TableRows {
   readonly complaints: Complaints;
   readonly where: Where;
   readonly filter: RowFilter | null;
-  readonly map: CsvMap | null;
+  readonly map: FeedMap | null;
   /** The constants of the map that a complaint is about. */
   readonly refusedConstants: Set<string>;
   /** Throws InputError if there are too many. */
@@ -151,24 +161,4 @@ export interface TableRows {
   readonly take: (row: TableRow) => void;
   /** Whether a complaint says that the table is wide: then no row of it can be read. */
   isWide: boolean;
-}
-
-/** Whether the table has a column for each date or contract. Tells it once, with the way on. */
-export function isWide(
-  rows: TableRows,
-  names: readonly string[],
-  position: number,
-  wayOn = "",
-): boolean {
-  const { source, shape, complaints, where, filter, map } = rows;
-  const { level } = shape;
-  const isKnown = (name: string): boolean => columnLike(name, shape) !== undefined;
-  if (level === undefined || names.some((name) => columnLike(name, shape) === level.column))
-    return false;
-  const isContract = (name: string): boolean =>
-    filter?.isContract(map?.ids.get(name) ?? name.trim().toLowerCase()) ?? false;
-  const finding = wideness(names, isKnown, isContract, source.isAnswer ?? false);
-  if (finding === null) return false;
-  complaints.at(where(position), `${finding}, expected ${level.rows}${wayOn}`);
-  return (rows.isWide = true);
 }

@@ -1,6 +1,6 @@
 /** Decodes text, or complains and says what the file is instead. */
 import { quoted, type Complaints } from "./complaints.ts";
-import { koreanDecoder } from "./korean-decoder.ts";
+import { decoderOf, eastAsianReadings, NO_TEXT } from "./encodings.ts";
 import type { InputSource } from "./source.ts";
 
 /** The largest input, unpacked. A larger one is refused, because its rows may not fit in memory. */
@@ -43,18 +43,48 @@ const SIGNATURES: readonly (readonly [start: string, finding: string])[] = [
 ];
 const SIGNATURE_BYTES = Math.max(...SIGNATURES.map(([start]) => start.length));
 
+/** A line that git writes where it could not merge, up to its end. */
+const MERGE_MARK = /^(?:<{7}|>{7}|\|{7}) /m;
+const MERGE_MARK_CHARACTERS = 8;
+
 /**
- * The source's text in chunks, without a byte order mark. At the first bytes that are not in the encoding it
- * complains with the line number and stops. `encoding`: a name of TextDecoder's.
+ * The source's text in chunks, without a byte order mark. At the first bytes that are not in the encoding, and at marks
+ * of a merge, it complains with the line number and stops. `encoding`: a name of TextDecoder's.
  */
 export async function* readText(
   source: InputSource,
   complaints: Complaints,
   encoding = "utf-8",
 ): AsyncGenerator<string> {
+  /** The end of the line so far, in which a mark may go on. */
+  let before = "";
+  let line = 1;
+  for await (const text of decoded(source, complaints, encoding)) {
+    const seen = before + text;
+    const mark = MERGE_MARK.exec(seen);
+    if (mark !== null) {
+      const place = `${source.name}:${line + newlines(seen.slice(0, mark.index))}`;
+      const finding = `a mark of a merge conflict (${mark[0].trim()}), expected the rows of one side; merge the file first`;
+      return complaints.at(place, finding);
+    }
+    const begin = seen.lastIndexOf("\n") + 1;
+    line += newlines(seen);
+    // Only a line that has just begun can become a mark.
+    before =
+      begin === 0 && before.length >= MERGE_MARK_CHARACTERS
+        ? before
+        : seen.slice(begin, begin + MERGE_MARK_CHARACTERS);
+    yield text;
+  }
+}
+
+async function* decoded(
+  source: InputSource,
+  complaints: Complaints,
+  encoding: string,
+): AsyncGenerator<string> {
   const isUtf8 = encoding === "utf-8";
-  const decoder =
-    encoding === "euc-kr" ? koreanDecoder() : new TextDecoder(encoding, { fatal: isUtf8 });
+  const decoder = decoderOf(encoding);
   let line = 1;
   let sizeBytes = 0;
   /** The end of the chunk before, from the start of a character that may go on in the next one. */
@@ -92,8 +122,7 @@ export async function* readText(
       const text = Buffer.concat([held, bytes]);
       const at = firstFault(text);
       const place = `${source.name}:${line + newlines(text.subarray(held.length, at))}`;
-      const seen = quoted(new TextDecoder("windows-1252").decode(text.subarray(at, at + 1)));
-      return complaints.at(place, `not UTF-8 (is it Latin-1, with ${seen}?); ${SAVE_AS}`);
+      return complaints.at(place, `not UTF-8 ${otherEncoding(text, at, source)}`);
     }
     line += newlines(bytes);
     const end = bytes.subarray(-3);
@@ -112,8 +141,27 @@ export async function* readText(
     complaints.at(`${source.name}:${line}`, `ends within a character, expected ${expected}`);
 }
 
-/** What a decoder makes of bytes that the encoding does not have, and NUL, which is UTF-16 read as something else. */
-const NO_TEXT = /[\ufffd\u0000\u0080-\u009f]/;
+/** The bytes around the first that is not UTF-8 that decide about the encoding. */
+const DECIDING_BYTES = 500;
+const READINGS_SHOWN = 3;
+
+/** The encodings that a text seems to have whose byte `at` is not UTF-8, and the way on. */
+function otherEncoding(bytes: Buffer, at: number, { isAnswer }: InputSource): string {
+  const begin = Math.max(bytes.lastIndexOf(NEWLINE, at) + 1, at - DECIDING_BYTES);
+  const newline = bytes.indexOf(NEWLINE, at);
+  const end = Math.min(newline < 0 ? bytes.length : newline, at + DECIDING_BYTES);
+  const readings = eastAsianReadings(bytes.subarray(begin, end)).slice(0, READINGS_SHOWN);
+  const [first] = readings;
+  if (first === undefined) {
+    const seen = quoted(new TextDecoder("windows-1252").decode(bytes.subarray(at, at + 1)));
+    return `(is it Latin-1, with ${seen}?); ${SAVE_AS}`;
+  }
+  const named = readings.map(({ encoding, word }) =>
+    isAnswer ? encoding : `${encoding}, with ${quoted(word)}`,
+  );
+  const byMap = `--map reads quotes and closes, with "encoding": ${quoted(first.encoding)}`;
+  return `(is it ${named.join(", or ")}?); ${SAVE_AS}; ${byMap}`;
+}
 
 /** What a file seems to be that begins with other bytes than text in this encoding; null: it may be text. */
 function otherFile(start: string, encoding: string): string | null {

@@ -1,5 +1,11 @@
-/** How others write numbers and dates, read exactly: a cell in another form is never guessed at. */
-import { parseDate } from "../market/session.ts";
+/**
+ * How others write numbers and dates. A map names forms, which are read exactly: a cell in another form is never guessed
+ * at. Without a map, messages say which of the same forms a text seems to have; such words follow a complaint, from "; " on.
+ */
+import { dateText, parseDate, parseSession } from "../market/session.ts";
+
+/** A longer text is no number and no date. */
+const MAX_CHARACTERS = 80;
 
 /** A way to write the cells of a column. */
 export interface WrittenForm {
@@ -12,14 +18,27 @@ export interface WrittenForm {
 /** Separators that look alike, and that spreadsheets use for each other. */
 const ALIKE = [" \u00a0\u2009\u202f", "'’"];
 
-/** Numbers with this decimal separator. `thousands` "": without separators between thousands. */
-export function numberForm(decimal: string, thousands: string): WrittenForm {
+/** A currency's sign, with the letters that make another of it: `NT$`. */
+const CURRENCY_SIGN = /\p{L}*\p{Sc}\p{L}*/u;
+
+/**
+ * Numbers with this decimal separator. `thousands` "": without separators between thousands. `currency` can stand before
+ * or after a number; null: none can.
+ */
+export function numberForm(
+  decimal: string,
+  thousands: string,
+  currency: string | null = null,
+): WrittenForm {
   const alike = thousands === "" ? undefined : ALIKE.find((all) => all.includes(thousands));
   const separator = alike === undefined ? thousands : new RegExp(`[${alike}]`);
+  const withCurrency = currency === null ? "" : `, with or without ${currency}`;
   return {
-    words: `written as 1${thousands}234${decimal}5`,
+    words: `written as 1${thousands}234${decimal}5${withCurrency}`,
     ours(text) {
-      const [whole = "", decimals = "0", ...more] = text.trim().split(decimal);
+      if (text.length > MAX_CHARACTERS) return undefined;
+      const amount = amountIn(text.trim(), currency);
+      const [whole = "", decimals = "0", ...more] = amount.split(decimal);
       const groups = separator === "" ? [whole] : whole.split(separator);
       const [first = "", ...rest] = groups;
       const isWhole =
@@ -28,53 +47,308 @@ export function numberForm(decimal: string, thousands: string): WrittenForm {
           : /^[1-9]\d{0,2}$/.test(first) && rest.every((group) => /^\d{3}$/.test(group));
       if (!isWhole || more.length > 0 || !/^\d+$/.test(decimals)) return undefined;
       const digits = groups.join("");
-      return text.includes(decimal) ? `${digits}.${decimals}` : digits;
+      return amount.includes(decimal) ? `${digits}.${decimals}` : digits;
     },
   };
 }
 
-/**
- * Dates of one or several forms such as `DD.MM.YYYY`. A date that two of them read differently is in none. Null: a
- * form does not have YYYY, MM and DD once each.
- */
-export function dateForm(forms: readonly string[]): WrittenForm | null {
-  const patterns: RegExp[] = [];
-  for (const form of forms) {
-    const pattern = datePattern(form);
-    if (pattern === null) return null;
-    patterns.push(pattern);
+/** The text without the currency before or after it; whole if the sign in it is another currency's. */
+function amountIn(text: string, currency: string | null): string {
+  const [sign] = CURRENCY_SIGN.exec(text) ?? [];
+  if (currency === null || (sign !== undefined && !currency.includes(sign))) return text;
+  if (text.startsWith(currency)) return text.slice(currency.length).trimStart();
+  return text.endsWith(currency) ? text.slice(0, -currency.length).trimEnd() : text;
+}
+
+/** A text that stands beside a number or a date in its cell, and the basis that it tells; null: none. */
+export type Marks = ReadonlyMap<string, string | null>;
+
+/** The text without marks at its beginning and end, each once, and the bases that they tell. A currency is no mark. */
+export function unmarked(
+  text: string,
+  marks: Marks,
+): { readonly text: string; readonly bases: readonly string[] } {
+  const bases: string[] = [];
+  const left = new Set(marks.keys());
+  let rest = text.length > MAX_CHARACTERS ? "" : text.trim();
+  // Letters beside a currency's sign make another currency of it.
+  const [sign = ""] = CURRENCY_SIGN.exec(rest) ?? [];
+  for (const mark of left) if (sign.includes(mark)) left.delete(mark);
+  if (rest === "") return { text, bases };
+  for (;;) {
+    // Of marks that begin alike, the longest one stands there.
+    const mark = [...left]
+      .filter((each) => rest.startsWith(each) || rest.endsWith(each))
+      .reduce((one, other) => (other.length > one.length ? other : one), "");
+    if (mark === "") return { text: rest, bases };
+    rest = (rest.startsWith(mark) ? rest.slice(mark.length) : rest.slice(0, -mark.length)).trim();
+    left.delete(mark);
+    const basis = marks.get(mark) ?? null;
+    if (basis !== null) bases.push(basis);
   }
+}
+
+/** The day that stands for a month that is written without one. */
+export type DayOfMonth = "first" | "last";
+
+/**
+ * Dates of one or several forms such as `DD.MM.YYYY`, `MMM D, YY` or `YYYY[M]MM`. A date that two of them read
+ * differently is in none. `day`: of the forms without a day. Null: a form does not have a year, a month and at most a
+ * day, or has no day and none is given.
+ */
+export function dateForm(
+  forms: readonly string[],
+  day: DayOfMonth | null = null,
+): WrittenForm | null {
+  const patterns = forms.map(datePattern);
+  if (patterns.some((pattern) => pattern === null || (!pattern.hasDay && day === null)))
+    return null;
   const several = forms.length > 1 ? ", the same day in all of them that fit" : "";
   return {
     words: `written as ${forms.join(" or ")}${several}`,
     ours(text) {
-      const days = patterns.flatMap((pattern) => {
-        const { y, m = "", d = "" } = pattern.exec(text.trim())?.groups ?? {};
-        const day = `${y}-${m.padStart(2, "0")}-${d.padStart(2, "0")}`;
-        return parseDate(day) === null ? [] : [day];
-      });
-      return new Set(days).size === 1 ? days[0] : undefined;
+      const days = new Set(
+        patterns.flatMap((pattern) => (pattern as DatePattern).read(text, day ?? "first") ?? []),
+      );
+      return days.size === 1 ? [...days][0] : undefined;
     },
   };
 }
 
-/** Matches dates of the form. A day or month can have one digit if no digits stand beside it. */
-function datePattern(form: string): RegExp | null {
-  const pieces = form.match(/y+|m+|d+|[^ymd]+/gi) ?? [];
-  const names = pieces.map((piece) => /^(?:(y)y{3}|(m)m?|(d)d?)$/i.exec(piece)?.[0][0]);
-  const parts = names.map((name) => name?.toLowerCase());
-  if (["y", "m", "d"].some((part) => parts.filter((other) => other === part).length !== 1))
-    return null;
+interface DatePattern {
+  readonly hasDay: boolean;
+  /** The date as ours; null: the text is not in this form. */
+  read(text: string, day: DayOfMonth): string | null;
+}
+
+const MONTHS = [
+  "january",
+  "february",
+  "march",
+  "april",
+  "may",
+  "june",
+  "july",
+  "august",
+  "september",
+  "october",
+  "november",
+  "december",
+];
+/** English names of months, whole or short: `Nov`, `Sept.`. */
+const MONTH_NAME = `(?:${MONTHS.map((name) => `${name.slice(0, 3)}(?:${name.slice(3)})?`).join("|")}|sept)\\.?`;
+/** Two-digit years are of 1969 to 2068, as in the date formats of POSIX. */
+const FIRST_SHORT_YEAR = 69;
+
+/** Null: the form does not have a year and a month, and at most one day. */
+function datePattern(form: string): DatePattern | null {
+  const pieces = form.match(/\[[^\]]*\]|y+|m+|d+|[^ymd[]+|\[/gi) ?? [];
+  const parts = pieces.map((piece) => /^(?:yy(?:yy)?|m{1,4}|dd?)$/i.exec(piece)?.[0].toLowerCase());
+  const count = (letter: string): number => parts.filter((part) => part?.[0] === letter).length;
+  if (count("y") !== 1 || count("m") !== 1 || count("d") > 1) return null;
   if (pieces.some((piece, at) => parts[at] === undefined && /^[ymd]/i.test(piece))) return null;
-  const isDigits = (at: number): boolean =>
-    parts[at] !== undefined || /^\d|\d$/.test(pieces[at] ?? "");
+  const isDigits = (at: number): boolean => {
+    const part = parts[at];
+    return part === undefined ? /^\d|\d$/.test(pieces[at] ?? "") : !/^m{3}/.test(part);
+  };
   const source = pieces.map((piece, at) => {
     const part = parts[at];
-    if (part === undefined) return RegExp.escape(piece);
-    if (part === "y") return String.raw`(?<y>\d{4})`;
-    return isDigits(at - 1) || isDigits(at + 1)
-      ? String.raw`(?<${part}>\d\d)`
-      : String.raw`(?<${part}>\d\d?)`;
+    if (part === undefined) return RegExp.escape(piece.replace(/^\[(.*)\]$/s, "$1"));
+    if (part.startsWith("mmm")) return `(?<m>${MONTH_NAME})`;
+    const name = part.charAt(0);
+    if (name === "y") return `(?<y>\\d{${part.length}})`;
+    // A day or month can have one digit if no digits stand beside it.
+    return isDigits(at - 1) || isDigits(at + 1) ? `(?<${name}>\\d\\d)` : `(?<${name}>\\d\\d?)`;
   });
-  return new RegExp(`^${source.join("")}$`);
+  const pattern = new RegExp(`^${source.join("")}$`, "i");
+  return {
+    hasDay: count("d") === 1,
+    read(text, day) {
+      if (text.length > MAX_CHARACTERS) return null;
+      const {
+        y = "",
+        m = "",
+        d = day === "first" ? "1" : null,
+      } = pattern.exec(text.trim())?.groups ?? {};
+      if (y === "") return null;
+      const short = Number(y) < FIRST_SHORT_YEAR ? "20" : "19";
+      const year = y.length === 2 ? `${short}${y}` : y;
+      const named = MONTHS.findIndex((name) => m.toLowerCase().startsWith(name.slice(0, 3)));
+      const month = named < 0 ? Number(m) : named + 1;
+      const last = new Date(Date.UTC(Number(year), month, 0)).getUTCDate();
+      const date = `${year}-${String(month).padStart(2, "0")}-${(d ?? String(last)).padStart(2, "0")}`;
+      return parseDate(date) === null ? null : date;
+    },
+  };
+}
+
+/** Forms of dates that a text without a map seems to have, and that a map is proposed for, by their first letters. */
+export const DATE_FORMS: readonly string[] = [
+  "YYYY-MM-DD",
+  "YYYY/MM/DD",
+  "YYYY.MM.DD",
+  "YYYY. MM. DD",
+  "YYYY年MM月DD日",
+  "YYYYMMDD",
+  "DD.MM.YYYY",
+  "DD/MM/YYYY",
+  "MM/DD/YYYY",
+  "DD-MM-YYYY",
+  "MM-DD-YYYY",
+  "DD.MM.YY",
+  "DD/MM/YY",
+  "MM/DD/YY",
+  "MMM D, YYYY",
+  "MMM D YYYY",
+  "D MMM YYYY",
+  "D-MMM-YYYY",
+  "D-MMM-YY",
+  "D MMM YY",
+];
+/** The same of months. */
+export const MONTH_FORMS: readonly string[] = [
+  "YYYY-MM",
+  "YYYY/MM",
+  "YYYY.MM",
+  "YYYY MM",
+  "YYYYMM",
+  "YYYY[M]MM",
+  "YYYY-[M]MM",
+  "YYYY年MM月",
+  "MM/YYYY",
+  "MM.YYYY",
+  "MM-YYYY",
+  "[M]MM-YYYY",
+  "MMM-YY",
+  "MMM YY",
+  "MMM YYYY",
+  "MMM-YYYY",
+  "YYYY MMM",
+  "YYYY-MMM",
+];
+
+/** The superfluous characters of a number, their replacement, and the words for them. */
+type Slip = readonly [found: RegExp, instead: string, words: string];
+
+const DOLLARS: Slip = [
+  /^\s*(?:US ?\$|\$|USD(?!\p{L}))\s?|\s?(?:US ?\$|\$|(?<!\p{L})USD)\s*$/iu,
+  "",
+  "no currency sign",
+];
+/** Other currencies and units: the number may mean something else without them. */
+const MEANINGFUL: readonly Slip[] = [
+  [/\s?[\p{Sc}元円원]\s?/gu, "", "US dollars without a currency sign"],
+  [/^\p{L}+\s?|(?:\s[\p{L}%]|\p{L}{2}|[/%]).*/gsu, "", "no unit"],
+];
+/** Excel shows few of the digits before an exponent. */
+const EXPONENT: Slip = [/(?<=^[\d.,]+)e[+-]?\d+$/i, "", "plain digits, no exponent"];
+/** Each is looked for in what the ones before it leave. */
+const SEPARATORS: readonly Slip[] = [
+  [/\s/g, "", "no spaces"],
+  [
+    /[.,](?=\d{3}[.,])|(?<=([.,])\d{3})\1(?=\d{3}$)|,(?=(?:\d\d,)+\d{3}(?:\.|$))|(?<=,\d\d),(?=\d{3}(?:\.|$))|['’]/g,
+    "",
+    "no thousands separators",
+  ],
+  [/(?<=^\d+),(?=\d+$)/, ".", "no commas, decimals after a point"],
+];
+
+/** `37,440`: in some countries the comma separates thousands, in others it begins the decimals. */
+const AMBIGUOUS = /^\s*([1-9]\d{0,2}),(\d{3})\s*$/;
+
+/**
+ * The slips in a number, and how to write it if that is certain; empty: no slips, or not these alone.
+ * `fits`: whether the field takes a number.
+ */
+export function numberSlip(text: string, fits: (number: string) => boolean): string {
+  if (text.length > MAX_CHARACTERS) return "";
+  const slips: string[] = [];
+  const without = (number: string, [found, instead, words]: Slip): string => {
+    const rest = number.replace(found, instead);
+    if (rest !== number) slips.push(words);
+    return rest;
+  };
+  const narrow = narrowed(text);
+  if (narrow !== text) slips.push("no full-width characters");
+  const amount = without(narrow, DOLLARS);
+  const written = without(MEANINGFUL.reduce(without, amount), EXPONENT);
+  const [, whole, rest] = AMBIGUOUS.exec(written) ?? [];
+  if (fits(`${whole}${rest}`)) {
+    const decimal = `${whole}.${rest}`;
+    const found = fits(decimal)
+      ? `ambiguous: ${whole}${rest} if the comma separates thousands, ${decimal} if it begins the decimals`
+      : `no thousands separators: write ${whole}${rest}`;
+    return `; ${[...slips, found].join(", ")}`;
+  }
+  const number = SEPARATORS.reduce(without, written);
+  if (slips.length === 0 || !/^\d+(?:\.\d+)?$/.test(number)) return "";
+  const isCertain = written === amount && fits(number);
+  return `; ${slips.join(", ")}${isCertain ? `: write ${number}` : ""}`;
+}
+
+/** Full-width characters, as Asian input methods write them, in their usual form. */
+const narrowed = (text: string): string =>
+  text.replace(/[\uff01-\uff5e]/g, (wide) => String.fromCharCode(wide.charCodeAt(0) - 0xfee0));
+
+/** Marks for a missing level: of Excel, pandas, FRED, Eurostat and others. */
+const NO_LEVEL = /^(?:|#[A-Z/0!?]+|#?N\/A|n\.?a\.?|nan|null|none|nil|\.+|:|-+|[–—]|\?)$/i;
+
+/** The option that leaves out a row without a level; empty: the text is something else. */
+export const levelSlip = (text: string): string =>
+  NO_LEVEL.test(text.trim()) ? "; no level: --hold-invalid leaves such rows out" : "";
+
+/** A number of Excel for a day: 1970-01-01 is 25,569. */
+const SERIAL = /^(\d{5})(?:[.,]\d+)?$/;
+const SERIAL_OF_1970 = 25_569;
+
+const YEAR = "(?:19|20)\\d\\d";
+const SHORT_YEAR = "[-/., ]*'?(?:19|20)?\\d\\d";
+/** Times of series that have no days and no months. */
+const PERIODS: readonly (readonly [noun: string, form: RegExp])[] = [
+  ["quarter", `${YEAR}[-/. ]?Q[1-4]|Q[1-4]${SHORT_YEAR}|[1-4]Q${SHORT_YEAR}`],
+  ["week", `${YEAR}[-/. ]?[CK]?W\\d\\d?(?:-[1-7])?|[CK]?W ?\\d\\d?[-/. ]${YEAR}`],
+  ["half-year", `${YEAR}[-/. ]?[HS][12]|[HS][12]${SHORT_YEAR}|[12]H${SHORT_YEAR}`],
+  ["year", `(?:FY ?)?${YEAR}`],
+].map(([noun = "", form = ""]) => [noun, new RegExp(`^(?:${form})$`, "i")]);
+
+const patternsOf = (forms: readonly string[]) =>
+  forms.map((name) => ({ name, pattern: datePattern(name) as DatePattern }));
+const DATE_PATTERNS = patternsOf(DATE_FORMS);
+const MONTH_PATTERNS = patternsOf(MONTH_FORMS);
+
+/** What a text without a day seems to be; undefined: nothing known. */
+function periodOf(text: string): string | undefined {
+  if (MONTH_PATTERNS.some(({ pattern }) => pattern.read(text, "first") !== null)) return "month";
+  return PERIODS.find(([, form]) => form.test(text))?.[0];
+}
+
+/** Whether a text is a time in any form, but for Excel's numbers, which may be levels. */
+export const isTime = (text: string): boolean =>
+  parseDate(text) !== null ||
+  parseSession(text) !== null ||
+  (dateSlip(text) !== "" && !SERIAL.test(text.trim()));
+
+/** The form that a date seems to have; empty: none found. A date of two forms is read in neither. */
+export function dateSlip(text: string): string {
+  if (text.length > MAX_CHARACTERS) return "";
+  const whole = text.trim();
+  const day = whole.replace(/[T ]\d\d?:\d\d\S*(?: \S+)?$/, "");
+  const time = day === whole ? "" : " with a time";
+  const readings = DATE_PATTERNS.flatMap(({ name, pattern }) => {
+    const date = pattern.read(day, "first");
+    return date === null ? [] : { name, date };
+  });
+  const [, serial] = SERIAL.exec(day) ?? [];
+  if (serial !== undefined) {
+    const date = dateText(Number(serial) - SERIAL_OF_1970);
+    if (parseDate(date) !== null) readings.push({ name: "an Excel serial number", date });
+  }
+  const [first] = readings;
+  if (first === undefined) {
+    const period = periodOf(day);
+    return period === undefined ? "" : `; seems to be a ${period}: write the day of the level`;
+  }
+  if (readings.every(({ date }) => date === first.date))
+    return `; seems to be ${first.name}${time}: write ${first.date}`;
+  return `; ambiguous: ${readings.map(({ name, date }) => `${name} is ${date}`).join(", ")}`;
 }

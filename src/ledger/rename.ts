@@ -2,6 +2,7 @@
 import type { Complaints } from "../feed/complaints.ts";
 import type { Contract } from "../market/contract.ts";
 import { withRenamedMembers, type StoredSeriesByIndex } from "../market/published-series.ts";
+import { withRenamedSettlements, type Settlements } from "../market/settlements.ts";
 import type { Correction } from "./corrections.ts";
 import type { Ledger } from "./ledger.ts";
 
@@ -11,6 +12,7 @@ interface History {
   readonly corrections: readonly Correction[];
   readonly ledger: Ledger;
   readonly series: StoredSeriesByIndex;
+  readonly settlements: Settlements;
 }
 
 /**
@@ -62,6 +64,7 @@ export function withNewIds<H extends History>(
     ...history,
     ledger,
     series: withRenamedMembers(history.series, idOf),
+    settlements: withRenamedSettlements(history.settlements, idOf),
     corrections: history.corrections.map((item) => ({ ...item, contract: idOf(item.contract) })),
     catalog:
       history.catalog &&

@@ -11,11 +11,11 @@ export const csvText = (rows: readonly (readonly (string | null)[])[]): string =
  */
 const LINE_BREAK = /[\r\n]/;
 
-const FORMULA_START = /^[=+\-@\t\r]/;
+const FORMULA_START = /^(?:\s*[=+\-@＝＋－＠]|[\t\r])/;
 
 /**
  * Spreadsheets run a cell that starts like a formula; an apostrophe before it makes it text (OWASP,
- * CSV Injection). csv-stringify's `escape_formulas` would also change negative numbers, and
- * full-width signs, which no spreadsheet takes for a formula.
+ * CSV Injection). Some of them trim blanks before the sign, and East Asian ones read full-width signs.
+ * csv-stringify's `escape_formulas` would also change negative numbers.
  */
 export const harmless = (text: string): string => (FORMULA_START.test(text) ? `'${text}` : text);

@@ -71,6 +71,23 @@ export function parseSession(text: string): Session | null {
   return day === null ? null : day * SESSIONS_PER_DAY + (parts[2] === "12" ? 1 : 0);
 }
 
+/** A calendar month, UTC: `2026-11`. */
+export type Month = string;
+
+/** The month of a day. */
+export const monthOf = (day: Day): Month => dateText(day).slice(0, "2026-11".length);
+
+/** Reads `YYYY-MM`; null for anything but a month from that of FIRST_DATE to 9999-12. */
+export const parseMonth = (text: string): Month | null =>
+  parseDate(`${text}-01`) === null ? null : text;
+
+/** The first day of a month. */
+export const firstDayOf = (month: Month): Day => parseDate(`${month}-01`) as Day;
+
+/** The last day of a month. */
+export const lastDayOf = (month: Month): Day =>
+  Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)), 0) / DAY_MS;
+
 /** The same calendar day `years` earlier; 29 February becomes 28 February. */
 export function yearsBefore(day: Day, years: number): Day {
   const date = new Date(day * DAY_MS);

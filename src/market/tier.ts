@@ -66,6 +66,8 @@ export interface Tier {
    * do and the members of indices.
    */
   readonly superseded: boolean;
+  /** The formats of the settlements: of all contracts and indices as CSV, and of each alone as JSON. */
+  readonly settlements: readonly ("csv" | "json")[];
   /** Calls per calendar month UTC; null: unlimited (still counted). */
   readonly callsPerMonth: number | null;
   /** How many keys an account may have. */
@@ -99,6 +101,7 @@ export const TIERS: { readonly [T in TierName]: Tier & { readonly name: T } } = 
     exports: [],
     historyFiles: [],
     superseded: false,
+    settlements: [],
     callsPerMonth: 1_000,
     keysPerAccount: 0,
     ...INTERNAL_USE,
@@ -116,6 +119,7 @@ export const TIERS: { readonly [T in TierName]: Tier & { readonly name: T } } = 
     exports: ["csv"],
     historyFiles: ["csv"],
     superseded: false,
+    settlements: ["csv"],
     callsPerMonth: 25_000,
     keysPerAccount: 2,
     ...INTERNAL_USE,
@@ -133,6 +137,7 @@ export const TIERS: { readonly [T in TierName]: Tier & { readonly name: T } } = 
     exports: ["csv", "xlsx"],
     historyFiles: ["csv", "parquet"],
     superseded: true,
+    settlements: ["csv", "json"],
     callsPerMonth: null,
     keysPerAccount: 10,
     ...licensed("Internal use and internal redistribution permitted"),

@@ -173,6 +173,32 @@ export const PERIOD: readonly Parameter[] = [
     example: "2026-11-21",
   },
 ];
+/** Which contracts and indices. */
+export const SETTLED_IDS: readonly Parameter[] = [
+  {
+    ...IDS,
+    description:
+      "Only these: 1 to 100 ids of contracts and indices, each once, separated by commas. An id of both gives both. A former id means its contract: the header field x-asked names both ids. Lines stay in the file's order.",
+    schema: listOf(INDEX_ID_SCHEMA, MAX_ITEMS),
+    example: ["ddr5-16gb", "composite"],
+  },
+];
+const MONTH_SCHEMA = { type: "string", pattern: "^[0-9]{4}-[0-9]{2}$" } as const;
+/** Between which months. */
+export const MONTHS: readonly Parameter[] = [
+  {
+    name: "from",
+    description: "Only months from this month on, such as 2026-10.",
+    schema: MONTH_SCHEMA,
+    example: "2026-10",
+  },
+  {
+    name: "to",
+    description: "Only months up to and including this month.",
+    schema: MONTH_SCHEMA,
+    example: "2026-10",
+  },
+];
 /** Which dates. */
 export const DATES: readonly Parameter[] = [
   ...PERIOD,

@@ -10,7 +10,9 @@ import type { Written } from "../lib/json.ts";
 import { fieldOf, RECORD_COLUMNS, type BoardColumn } from "./columns.ts";
 import { CHAINED_METHOD } from "../market/chained.ts";
 import { COMPOSITE } from "../market/indices.ts";
+import { SETTLED_KINDS } from "../market/settlements.ts";
 import { BOARD_BASES } from "../market/series.ts";
+import { SETTLEMENT_COLUMNS } from "../render/settlement-columns.ts";
 import { KEY_TIER_NAMES, type KeyTierName } from "../market/tier.ts";
 
 export const BASKET = "basket";
@@ -463,6 +465,29 @@ export const indexWithSeries = z.object({
         .describe("Each day at 12:00 UTC, ascending, as deep as the tier."),
     })
     .describe(SERIES_CLOSE),
+});
+
+/** Fields that the table of columns has. */
+const settlementFields: object = Object.fromEntries(
+  SETTLEMENT_COLUMNS.map(({ name, kind, shownDecimals, meaning, nullable }) => {
+    const number = shownDecimals === 0 ? count : z.number().nonnegative();
+    const plain = kind === "text" ? z.string() : number;
+    return [name, (nullable === true ? plain.nullable() : plain).describe(meaning)];
+  }),
+);
+
+export const settlement = z.object({ month: z.string(), ...settlementFields });
+
+/** `/settlements/contracts/{id}` and `/settlements/indices/{id}`. */
+export const settlements = z.object({
+  ...envelope,
+  kind: z.enum(SETTLED_KINDS),
+  id: z.string().describe("Of the contract or the index."),
+  settlements: z
+    .array(settlement)
+    .describe(
+      "Months ascending, those that end within the tier's history. Figures are US dollars with 6 decimals, or index points with 4.",
+    ),
 });
 
 function valueOf(column: BoardColumn): z.ZodType {

@@ -45,6 +45,10 @@ export const TAGS = [
     name: "Indices",
     description: "The composite, an index for each segment, and baskets of your own.",
   },
+  {
+    name: "Settlements",
+    description: "The figures of a calendar month, which are settled once and never change.",
+  },
   { name: "Publications", description: "Each publication and its time. None costs a call." },
   { name: "Account", description: "The calls left in this month." },
   { name: "Service", description: "For programs that watch the service. None costs a call." },
@@ -91,6 +95,7 @@ export type PlanRow =
   | "histories"
   | "superseded"
   | "members"
+  | "settlements"
   | "corrections"
   | "sums";
 
@@ -111,6 +116,7 @@ const everyone = (): boolean => true;
 const withIndex = (tier: Tier): boolean => tier.index;
 const withHistory = (tier: Tier): boolean => tier.history !== null;
 const exportedAs = (format: "csv" | "xlsx") => (tier: Tier) => tier.exports.includes(format);
+const settledAs = (format: "csv" | "json") => (tier: Tier) => tier.settlements.includes(format);
 const hasHistoryAs = (format: "csv" | "parquet") => (tier: Tier) =>
   tier.historyFiles.includes(format);
 
@@ -273,6 +279,43 @@ export const DATA_ROUTES = {
     isOffered: (tier) => tier.superseded,
     selectedBy: [...parameter.INDICES, ...parameter.PERIOD],
   },
+  settlementsCsv: {
+    ...download(`${API}/settlements.csv`, FILES.settlementsCsv),
+    planRow: "settlements",
+    tag: "Settlements",
+    operationId: "exportSettlementsCsv",
+    summary: "The settled months of all contracts and indices as CSV",
+    description:
+      "A row for each contract, index and month with a close. The first publication of a session after 12:00 UTC of the month's last day settles the month, over its calendar days: a day without a new level has the one in force, and a day without one in force is left out. Settled figures never change; those with `_now` have every later correction. A month with a break between its first and its last close has no figures. Months that end within the tier's history. Contracts and indices that left the catalog come last; `ids` does not name them.",
+    isOffered: settledAs("csv"),
+    selectedBy: [...parameter.SETTLED_IDS, ...parameter.MONTHS],
+  },
+  settlementsOfContract: {
+    ...DATA,
+    path: `${API}/settlements/contracts/{id}`,
+    id: parameter.CONTRACT_ID,
+    planRow: "settlements",
+    tag: "Settlements",
+    operationId: "getContractSettlements",
+    summary: "The settled months of a contract",
+    body: { json: "Settlements", schema: payload.settlements },
+    refusals: ["unknown_contract", "not_on_board"],
+    isOffered: settledAs("json"),
+    file: FILES.settlementsOfContract,
+  },
+  settlementsOfIndex: {
+    ...DATA,
+    path: `${API}/settlements/indices/{id}`,
+    id: parameter.INDEX_ID,
+    planRow: "settlements",
+    tag: "Settlements",
+    operationId: "getIndexSettlements",
+    summary: "The settled months of an index",
+    body: { json: "Settlements", schema: payload.settlements },
+    refusals: ["unknown_index"],
+    isOffered: settledAs("json"),
+    file: FILES.settlementsOfIndex,
+  },
   sparklines: {
     ...DATA,
     path: `${API}/sparklines`,
@@ -336,6 +379,17 @@ export const takenBy = ({
 /** Whether its parameter `ids` names indices. */
 export const namesIndices = ({ selectedBy = [] }: Route): boolean =>
   selectedBy.some((each) => parameter.INDICES.includes(each));
+
+/** Whether the id in its path is an index's. */
+export const isOfIndex = ({ id }: Route): boolean => id === parameter.INDEX_ID;
+
+/** Whether its parameter `ids` names contracts and indices. */
+export const namesBoth = ({ selectedBy = [] }: Route): boolean =>
+  selectedBy.some((each) => parameter.SETTLED_IDS.includes(each));
+
+/** Whether its parameters `from` and `to` are months. */
+export const isByMonth = ({ selectedBy = [] }: Route): boolean =>
+  selectedBy.some((each) => parameter.MONTHS.includes(each));
 
 /** Their names. */
 export function parametersOf(route: Route): readonly string[] {

@@ -49,7 +49,7 @@ function callsText({ keysPerAccount, callsPerMonth }: Tier): string {
   return `${callsPerMonth.toLocaleString("en-US")} per ${keysPerAccount === 0 ? "network address" : "account"}`;
 }
 
-const FORMATS = { csv: "CSV", xlsx: "Excel", parquet: "Parquet" } as const;
+const FORMATS = { csv: "CSV", json: "JSON", xlsx: "Excel", parquet: "Parquet" } as const;
 
 /** `CSV and Excel`, or `none`. */
 const formatsText = (formats: readonly (keyof typeof FORMATS)[]): string =>
@@ -108,6 +108,14 @@ const LINES: Readonly<Record<LineName, Line>> = {
     group: "History and files",
     label: "The members of each index, by day",
     text: ({ superseded }) => yes(superseded),
+  },
+  settlements: {
+    group: "History and files",
+    label: "Settlements of months, which never change",
+    text: (tier) =>
+      tier.settlements.length === 0
+        ? "none"
+        : `${historyText(tier)} as ${formatsText(tier.settlements)}`,
   },
   vintages: {
     group: "History and files",

@@ -6,10 +6,12 @@ import { loadLedger } from "../ledger/months.ts";
 import type { Contract } from "../market/contract.ts";
 import { parseCatalog } from "../snapshot/catalog-file.ts";
 import type { StoredSeriesByIndex } from "../market/published-series.ts";
+import { NO_SETTLEMENTS, type Settlements } from "../market/settlements.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
 import type { Publication } from "../snapshot/log/entry.ts";
 import { readLogEnd, type LogEnd } from "../snapshot/log/walk.ts";
 import { requireStoreMark } from "../snapshot/store-mark.ts";
+import { parseSettlements } from "../snapshot/settlements-file.ts";
 import { readManifest, readSnapshotFile } from "../snapshot/stored-snapshot.ts";
 import type { PerTier } from "../market/tier.ts";
 import type { RowsBefore } from "../render/known-rows.ts";
@@ -27,6 +29,8 @@ export interface Base {
   readonly corrections: readonly Correction[];
   readonly ledger: Ledger;
   readonly series: StoredSeriesByIndex;
+  /** None of a head that an older program published. */
+  readonly settlements: Settlements;
   /** Of the head's files of levels. */
   readonly rowsBefore: PerTier<RowsBefore>;
 }
@@ -56,12 +60,13 @@ async function baseOf(store: ObjectStore, end: LogEnd): Promise<Base> {
   const publication = end.head;
   if (publication === null) {
     const empty = { catalog: null, corrections: [], ledger: EMPTY_LEDGER, rowsBefore: NO_ROWS };
-    return { end, head: null, series: new Map(), ...empty };
+    return { end, head: null, series: new Map(), settlements: NO_SETTLEMENTS, ...empty };
   }
   const manifest = await readManifest(store, publication, publication.manifest_sha256);
-  const [catalog, corrections, ledger, rowsBefore] = await Promise.all([
+  const [catalog, corrections, settlements, ledger, rowsBefore] = await Promise.all([
     readCatalog(store, publication, manifest),
     readSnapshotFile(store, publication, manifest, FILES.corrections),
+    readSnapshotFile(store, publication, manifest, FILES.settlements),
     loadLedger(store, manifest.ledger),
     readRowsBefore(store, publication, manifest),
   ]);
@@ -70,6 +75,10 @@ async function baseOf(store: ObjectStore, end: LogEnd): Promise<Base> {
     end,
     head: { publication, manifest },
     series,
+    settlements:
+      settlements === null
+        ? NO_SETTLEMENTS
+        : parseSettlements(settlements.bytes, settlements.where),
     catalog,
     corrections: corrections === null ? [] : parseCorrections(corrections.bytes, corrections.where),
     ledger,

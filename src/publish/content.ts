@@ -1,6 +1,7 @@
 /** The content of a snapshot before it is rendered. */
 import { formatMicros } from "../market/decimal.ts";
 import type { SeriesByIndex } from "../market/published-series.ts";
+import type { Settlements } from "../market/settlements.ts";
 import type { Session } from "../market/session.ts";
 import type { Market } from "../market/view.ts";
 import { limitsOf } from "../feed/finding.ts";
@@ -26,17 +27,16 @@ export interface Content {
   readonly options: Manifest["options"];
   readonly judgements: Manifest["judgements"];
   readonly series: SeriesByIndex;
+  readonly settlements: Settlements;
 }
+
+/** The content before what follows from the head's. */
+export type LaidOver = Omit<Content, "series" | "settlements">;
 
 export type PublishedBase = Base & { readonly head: NonNullable<Base["head"]> };
 
-/** The content of the head but its series. Throws ConflictError if the head has no catalog. */
-export function contentOfHead({
-  head,
-  catalog,
-  ledger,
-  corrections,
-}: PublishedBase): Omit<Content, "series"> {
+/** The content of the head but its series and settlements. Throws ConflictError if the head has no catalog. */
+export function contentOfHead({ head, catalog, ledger, corrections }: PublishedBase): LaidOver {
   const { publication, manifest } = head;
   if (catalog === null) throw new ConflictError("The head has no catalog: publish with --catalog");
   return {
@@ -60,7 +60,7 @@ export function contentOfHead({
  * the same input is also nothing to do after an upgrade of the program.
  */
 export function isContentOfHead(
-  { session, market, attribution }: Omit<Content, "series">,
+  { session, market, attribution }: LaidOver,
   isLedgerChanged: boolean,
   base: Base,
 ): base is PublishedBase {

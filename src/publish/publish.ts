@@ -8,12 +8,13 @@ import { limitsOf } from "../feed/finding.ts";
 import { unmovedSince } from "../feed/gate-levels.ts";
 import { judge, timeGatesOf } from "../feed/gates.ts";
 import { USUAL_STILL_SESSIONS } from "../market/coverage.ts";
+import { settle } from "../market/settlements.ts";
 import { numberAfter } from "../snapshot/log/append.ts";
 import { NO_KEYS, requireTrusted } from "../snapshot/log/sign.ts";
 import { timeFindings } from "../snapshot/log/time-gates.ts";
 import type { ObjectStore } from "../ports/store.ts";
 import { loadBase } from "./base.ts";
-import { isContentOfHead, optionsOf, type Content } from "./content.ts";
+import { isContentOfHead, optionsOf, type LaidOver } from "./content.ts";
 import {
   describeInputs,
   judgementsOf,
@@ -76,7 +77,7 @@ async function attempt(
   await requireRevised(request, amendment, base, store);
 
   const { ledger, touched } = amendment;
-  const content: Omit<Content, "series"> = {
+  const content: LaidOver = {
     session,
     market: { catalog, maxCarryDays: gates.maxCarryDays, seriesOf: (id) => ledger.get(id) },
     ledger,
@@ -124,12 +125,14 @@ async function attempt(
 
   const name = { session, revision: await nextRevision(store, session, base.end.head) };
   const publication = numberAfter(base.end.newest);
+  const settlements = settle(content.market, session, series, base.settlements, publication);
   const fresh = correctionsOf(amendment, request.revise ?? "", name, publication);
   const made = {
     name,
     content: {
       ...content,
       series,
+      settlements,
       corrections: [...base.corrections, ...fresh],
       judgements: judgementsOf(verdict.accepted, given, request),
     },

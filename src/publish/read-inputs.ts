@@ -9,9 +9,8 @@ import { Complaints } from "../feed/complaints.ts";
 import { MAX_ID_CHARACTERS } from "../feed/fields.ts";
 import { GIVEN_KINDS, GivenLevels } from "../feed/given-levels.ts";
 import type { Accepted } from "../feed/gates.ts";
-import type { CsvMap } from "../feed/csv-map.ts";
 import { readLevels } from "../feed/levels.ts";
-import { readMap } from "../feed/map-file.ts";
+import { readMap, type FeedMap } from "../feed/map.ts";
 import type { InputSource } from "../feed/source.ts";
 import type { ServerTime } from "../lib/clock.ts";
 import type { Contract } from "../market/contract.ts";
@@ -99,10 +98,11 @@ export async function readInputs(
     ignoreUnknown,
     round: request.round ?? false,
   });
-  let map = null as CsvMap | null;
+  let map = null as FeedMap | null;
   if (mapFile !== null) {
     await reading("map", mapFile, async (copy) => {
       map = await readMap(copy, complaints);
+      given.addNames(map?.ids.keys() ?? []);
       return 0;
     });
   }
@@ -154,7 +154,7 @@ function recorded(source: InputSource) {
 /** The accepted findings, and the rows left out or rounded, each with the person who judged. */
 export function judgementsOf(
   accepted: readonly Accepted[],
-  { held, later, unknown, rounded }: GivenLevels,
+  { held, later, unknown, near, rounded }: GivenLevels,
   { by = null, why = null }: ReleaseOptions,
 ): Judgement[] {
   const judged = [
@@ -166,9 +166,13 @@ export function judgementsOf(
       measured,
       limit: null,
     })),
-    ...[...unknown].map(([id, measured]) => {
-      return { gate: "unknown", contract: id && shortened(id), measured, limit: null };
-    }),
+    // Those that seem to be contracts come first.
+    ...[...unknown]
+      .toSorted(([one], [other]) => Number(near.has(other ?? "")) - Number(near.has(one ?? "")))
+      .map(([id, measured]) => {
+        const like = near.get(id ?? "") ?? null;
+        return { gate: "unknown", contract: id && shortened(id), measured, limit: like };
+      }),
     ...(rounded === 0
       ? []
       : [{ gate: "rounded", contract: null, measured: rounded, limit: LEVEL_DECIMALS }]),

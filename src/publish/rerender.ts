@@ -4,6 +4,8 @@ import { ConflictError } from "../lib/errors.ts";
 import { NO_KEYS, requireTrusted } from "../snapshot/log/sign.ts";
 import { passTimeGates, USUAL_TIME_GATES } from "../snapshot/log/time-gates.ts";
 import type { RestatementOrder } from "../market/published-series.ts";
+import { settle } from "../market/settlements.ts";
+import { numberAfter } from "../snapshot/log/append.ts";
 import type { ObjectStore } from "../ports/store.ts";
 import { loadBase } from "./base.ts";
 import { contentOfHead, type PublishedBase } from "./content.ts";
@@ -59,8 +61,10 @@ export async function renderAnew(
   const order = restates ? { ...restates, reason } : null;
   const { series, restatement } = seriesFor(stands, base, "same", order);
   const attribution = renewal.attribution ?? stands.attribution;
-  const content = { ...stands, series, attribution };
   const { session } = publication;
+  const number = numberAfter(base.end.newest);
+  const settlements = settle(stands.market, session, series, base.settlements, number);
+  const content = { ...stands, series, settlements, attribution };
   const name = { session, revision: await nextRevision(store, session, base.end.head) };
   if (order !== null) {
     if (restatement === null) return keepHead(base, null);

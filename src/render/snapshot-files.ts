@@ -1,6 +1,7 @@
 /** All files of a snapshot except its manifest, and how each is rendered. */
 import { renderCorrections } from "../ledger/corrections.ts";
 import type { SeriesByIndex } from "../market/published-series.ts";
+import type { Settlements } from "../market/settlements.ts";
 import { dateText } from "../market/session.ts";
 import { historyFloor, KEYLESS, TIER_NAMES, type PerTier, type TierName } from "../market/tier.ts";
 import { discontinuedOf, basketItems, recordsOf, type TierView } from "../market/view.ts";
@@ -19,6 +20,7 @@ import {
   type PricedIndex,
 } from "./index-files.ts";
 import { renderCatalog } from "../snapshot/catalog-file.ts";
+import { renderSettlements } from "../snapshot/settlements-file.ts";
 import { renderSeries } from "../snapshot/series-file.ts";
 import type { Piece } from "../snapshot/coded.ts";
 import { FILES } from "../store/paths.ts";
@@ -27,6 +29,7 @@ import { historyCsv, historyParquet, levelsCsv, supersededCsv } from "./history.
 import { KnownRows, type RowsBefore } from "./known-rows.ts";
 import { boardBody, contractBody, correctionsBody, sparklinesBody } from "./payload-bodies.ts";
 import { renderReport, type ReportInput } from "./report/page.ts";
+import { settledItems, settlementsBody, settlementsCsv } from "./settlement-files.ts";
 import { renderWorkbook } from "./workbook/workbook.ts";
 
 /** A file of a snapshot that is not rendered yet. */
@@ -44,6 +47,7 @@ export interface SnapshotInput extends ReportInput {
   /** The number of the entry that makes the snapshot the head. */
   readonly publication: number;
   readonly series: SeriesByIndex;
+  readonly settlements: Settlements;
   /** Of the parent. */
   readonly rowsBefore: PerTier<RowsBefore>;
 }
@@ -64,6 +68,11 @@ export function snapshotFiles(input: SnapshotInput, views: PerTier<TierView>): P
     },
     { path: FILES.corrections, tier: null, render: () => renderCorrections(input.corrections) },
     { path: FILES.series, tier: null, render: () => renderSeries(series) },
+    {
+      path: FILES.settlements,
+      tier: null,
+      render: () => renderSettlements(input.settlements),
+    },
   ];
 }
 
@@ -72,7 +81,7 @@ function tierFiles(
   view: TierView,
   indices: readonly IndexWithSeries[],
 ): PlannedFile[] {
-  const { market, head, attribution } = input;
+  const { market, head, attribution, settlements } = input;
   const { tier } = view;
   const envelope: Envelope = {
     session: view.session,
@@ -112,7 +121,15 @@ function tierFiles(
     files.push(file(FILES.csv(tier.name), () => renderCsv(view)));
   }
   if (tier.exports.includes("xlsx")) {
-    files.push(file(FILES.xlsx(tier.name), () => renderWorkbook(view, { attribution })));
+    const body = (): Promise<Buffer> => {
+      const settled = settledItems(view, market.catalog, settlements);
+      return renderWorkbook(view, settled, { attribution });
+    };
+    files.push(file(FILES.xlsx(tier.name), body));
+  }
+  if (tier.settlements.includes("csv")) {
+    const body = (): string => settlementsCsv(view, market.catalog, settlements);
+    files.push(file(FILES.settlementsCsv(tier.name), body));
   }
   const correctionsOf = Map.groupBy(input.corrections, ({ contract }) => contract);
   const contracts = [...recordsOf(view), ...discontinuedOf(view)].map((record) => {
@@ -122,6 +139,17 @@ function tierFiles(
       contractBody(envelope, view, record, market.maxCarryDays, corrections);
     return file(FILES.contract(tier.name, id), body);
   });
+  if (tier.settlements.includes("json")) {
+    for (const { id } of indices) {
+      const body = (): string => settlementsBody(envelope, view, "index", id, settlements);
+      files.push(file(FILES.settlementsOfIndex(tier.name, id), body));
+    }
+    for (const { contract } of [...recordsOf(view), ...discontinuedOf(view)]) {
+      const { id } = contract;
+      const body = (): string => settlementsBody(envelope, view, "contract", id, settlements);
+      files.push(file(FILES.settlementsOfContract(tier.name, id), body));
+    }
+  }
   if (tier.history !== null) {
     const ids = new Set(market.catalog.map(({ id }) => id));
     const body = (): string => correctionsBody(envelope, view, input.corrections, ids);

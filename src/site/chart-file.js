@@ -183,6 +183,6 @@ const COLUMNS = [
 
 /** Spreadsheets would take some texts for formulas: a ' stands before them. @param {string} text */
 function cellOf(text) {
-  const safe = text.replace(/^(?=[=+\-@\t\r])/, "'");
+  const safe = text.replace(/^(?=\s*[=+\-@＝＋－＠]|[\t\r])/, "'");
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

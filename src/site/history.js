@@ -112,7 +112,8 @@ export const lineOfLevels = (levels, carryDays, to) => ({
  *
  * @param {(name: string) => string} cell
  */
-const reasonIn = (cell) => cell("break_reason").replace(/^'(?=[=+\-@\t\r])/, "") || null;
+const reasonIn = (cell) =>
+  cell("break_reason").replace(/^'(?=\s*[=+\-@＝＋－＠]|[\t\r])/, "") || null;
 
 /** The rows below the head, with a way to read a cell by the name of its column. @param {string} csv */
 function rowsOf(csv) {

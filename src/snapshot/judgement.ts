@@ -37,7 +37,8 @@ const WORDS: Readonly<Record<string, Words>> = {
   clock: (measured, limit) => `${quantityOf(measured, "minute")} apart, limit ${limit}`,
   held: (measured) => `${quantityOf(measured, "row")} left out`,
   later: (measured) => `${quantityOf(measured, "row")} for later sessions left out`,
-  unknown: (measured) => `${quantityOf(measured, "row")} left out`,
+  unknown: (measured, near) =>
+    `${quantityOf(measured, "row")} left out${near === null ? "" : `; almost ${JSON.stringify(near)}`}`,
   rounded: (measured, limit) => `${quantityOf(measured, "level")} to ${limit} decimals`,
 };
 

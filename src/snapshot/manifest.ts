@@ -28,7 +28,7 @@ const BYTES_MAX: readonly (readonly [RegExp, number])[] = [
   [/corrections\.json$/, 32_000_000],
   [/\/basket\.json$/, 32_000_000],
   [
-    /^\w+\/(history|levels|superseded|indices|members)\.(csv|parquet)$|^(states|series)\.json$/,
+    /^\w+\/(history|levels|superseded|indices|members|settlements)\.(csv|parquet)$|^(states|series|settlements)\.json$/,
     WHOLE_BYTES_MAX,
   ],
   [/^/, 64_000_000],

@@ -77,9 +77,9 @@ export const snapshotFileKey = (name: SnapshotName, path: string): string =>
 /** The path of a file's gzip-coded form. */
 export const codedPath = (path: string): string => `${path}.gz`;
 
-/** Histories, and the members and closes of series: stored gzip-coded only. */
+/** Histories, the members and closes of series, and settlements: stored gzip-coded only. */
 const HISTORY =
-  /^(?:series\.json|\w+\/(?:(?:contracts|indices)\/.+\.json|(?:history|levels|superseded|indices|members)\.csv))$/;
+  /^(?:(?:series|settlements)\.json|\w+\/(?:(?:settlements\/)?(?:contracts|indices)\/.+\.json|(?:history|levels|superseded|indices|members|settlements)\.csv))$/;
 /** Other files that the proxy sends as text. */
 const TEXT = /^\w+\/(?:(?:board|index|indices|corrections|sparklines)\.json|export\.csv)$/;
 
@@ -146,6 +146,7 @@ export const FILES = {
   series: "series.json",
   /** In place of `series`, in snapshots of format 4. */
   states: "states.json",
+  settlements: "settlements.json",
   sums: (tier: string) => `${tier}/SHA256SUMS`,
   board: (tier: string) => `${tier}/board.json`,
   index: (tier: string) => `${tier}/index.json`,
@@ -161,6 +162,9 @@ export const FILES = {
   supersededCsv: (tier: string) => `${tier}/superseded.csv`,
   indicesCsv: (tier: string) => `${tier}/indices.csv`,
   membersCsv: (tier: string) => `${tier}/members.csv`,
+  settlementsCsv: (tier: string) => `${tier}/settlements.csv`,
+  settlementsOfContract: (tier: string, id: string) => `${tier}/settlements/contracts/${id}.json`,
+  settlementsOfIndex: (tier: string, id: string) => `${tier}/settlements/indices/${id}.json`,
   sparklines: (tier: string) => `${tier}/sparklines.json`,
   tierCorrections: (tier: string) => `${tier}/corrections.json`,
 } as const;

@@ -56,6 +56,7 @@ describe("--help", () => {
         ),
         "--summary",
         "--map",
+        "--allow-host",
         "--by",
         "--why",
         ..."--sign-key --verify-key".split(" "),

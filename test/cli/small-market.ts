@@ -79,6 +79,8 @@ export interface Run
   /** One text for each file: quotes.csv, quotes-2.csv, … */
   readonly quotes?: string | readonly string[];
   readonly closes?: string | readonly string[];
+  /** What the file of --map holds. */
+  readonly map?: object;
   readonly attribution?: string;
   readonly revise?: string;
   /** A reason alone restates all that can be restated, with the members of then. */
@@ -111,6 +113,7 @@ export async function tryPublish(
         catalog: run.catalog === undefined ? null : sourceOf("catalog", run.catalog),
         quotes: sourcesOf("quotes", run.quotes),
         closes: sourcesOf("closes", run.closes),
+        map: run.map === undefined ? null : sourceOf("map", JSON.stringify(run.map)),
         session,
         attribution: run.attribution ?? null,
         revise: run.revise ?? null,

@@ -156,7 +156,7 @@ describe("one snapshot in JSON, CSV and XLSX", () => {
         record.id === "chip" ? "semiconductor" : "memory",
       ]);
       for (const [column, value] of Object.entries(expected(record))) {
-        const isText = typeof value === "string" && /^[=+\-@\t\r]/.test(value);
+        const isText = typeof value === "string" && /^(?:\s*[=+\-@＝＋－＠]|[\t\r])/.test(value);
         expect(cells[column], `${record.id} ${column}`).toBe(
           isText ? `'${value}` : String(value ?? ""),
         );
@@ -184,6 +184,7 @@ describe("one snapshot in JSON, CSV and XLSX", () => {
     expect(workbook.worksheets.map(({ name }) => name)).toEqual([
       "Memory",
       "Semiconductor",
+      "Settlements",
       "About",
     ]);
     for (const [sheetName, records] of [

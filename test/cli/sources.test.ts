@@ -241,8 +241,12 @@ describe("sources", () => {
       expect(await refusalOf("/brotli")).toMatch(/expected gzip or no compression$/);
     });
 
-    test("redirects are followed only within the origin", async () => {
-      const elsewhere = createServer((_, response) => response.end(QUOTES)).listen(0, "127.0.0.1");
+    test("redirects are followed within the origin, and to hosts that the operator names", async () => {
+      const asked: (string | undefined)[] = [];
+      const elsewhere = createServer((request, response) => {
+        asked.push(request.headers.authorization);
+        response.end(QUOTES);
+      }).listen(0, "127.0.0.1");
       await new Promise((resolve) => elsewhere.once("listening", resolve));
       const other = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}`;
       try {
@@ -252,8 +256,34 @@ describe("sources", () => {
         expect([code, levels()]).toEqual([0, [11, 5]]);
         rmSync(join(folder, "x"), { recursive: true });
         expect(await refusalOf(`/to?${other}/q.csv`)).toBe(
-          `Cannot fetch ${address}/to: the server redirects to ${other}, expected redirects within ${address}`,
+          `Cannot fetch ${address}/to: the server redirects to ${other}, expected redirects within ${address}; --allow-host ${other.slice(7)} follows it`,
         );
+        for (const host of [other.slice(7), "127.0.0.1", "x.example,127.0.0.1"]) {
+          const env = {
+            CHIPBOARD_FEED_HEADER: "Authorization: Bearer secret",
+            CHIPBOARD_ALLOW_HOST: host,
+          };
+          const ran = await publish(
+            `--catalog c.csv --quotes ${address}/to?http://user:word@${other.slice(7)}/q.csv --store x`,
+            { env },
+          );
+          expect([ran.code, levels()]).toEqual([0, [11, 5]]);
+          rmSync(join(folder, "x"), { recursive: true });
+        }
+        // A header of the feed may be its secret.
+        expect(asked).toEqual([undefined, undefined, undefined]);
+        const named = await publish(
+          `--catalog c.csv --quotes ${address}/to?${other}/q.csv --store x --allow-host x.example`,
+        );
+        expect(named.stderr).toContain(`--allow-host ${other.slice(7)} follows it`);
+        expect(await refusalOf("/to?ftp://x/y")).toMatch(/redirects to an invalid address/);
+        const wrong = await publish(
+          "--catalog c.csv --quotes q.csv --store x --allow-host https://x",
+        );
+        expect([wrong.code, wrong.stderr]).toEqual([
+          2,
+          expect.stringContaining('--allow-host "https://x": expected HOST or HOST:PORT'),
+        ]);
         expect(await refusalOf("/to?//")).toMatch(/redirects to an invalid address/);
         expect(await refusalOf("/to?/to%3F/to%253F")).toMatch(/the server answered 404/);
       } finally {

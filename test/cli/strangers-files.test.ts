@@ -29,7 +29,7 @@ const COMMAS = "expected a header of columns separated by commas";
 
 const LONG = `1,${"2".repeat(120)}`;
 const quoteOf = (usd: string): string => lines("id,spot_usd", `a,"${usd}"`, "b,5");
-const closeOf = (date: string): string => lines("id,date,close_usd", `a,${date},11`);
+const closeOf = (date: string): string => lines("id,date,close_usd", `a,"${date}",11`);
 const packed = (base64: string): Uint8Array => Buffer.from(base64, "base64");
 const sheet = new exceljs.Workbook();
 sheet.addWorksheet("Quotes").addRows([
@@ -55,6 +55,36 @@ const KINDS: readonly File[] = [
     "the euro sign of Windows-1252, in the header",
     Buffer.from([...Buffer.from("id,spot_usd,price in "), 0x80, ...Buffer.from("\na,11,10\n")]),
     `windows.csv:1: not UTF-8 (is it Latin-1, with "€"?); ${EXCEL}`,
+  ],
+  [
+    "korean.csv",
+    "CP949, as Korean Excel writes it",
+    packed("x7C48SywobDdCmEsMTEK"),
+    `korean.csv:1: not UTF-8 (is it euc-kr, with "품목", or euc-jp, with "念鯉", or gb18030, with "前格"?); ${EXCEL}; --map reads quotes and closes, with "encoding": "euc-kr"`,
+  ],
+  [
+    "japanese.csv",
+    "Shift JIS",
+    packed("k/qVdCyPSZJsCjIwMjYtMTEtMjAsMTEK"),
+    `japanese.csv:1: not UTF-8 (is it shift_jis, with "日付", or euc-kr, with "볷븊", or gb18030, with "擔晅"?); ${EXCEL}; --map reads quotes and closes, with "encoding": "shift_jis"`,
+  ],
+  [
+    "ujis.csv",
+    "the encoding of Japanese Unix",
+    packed("xvzJ1Sy9qsPNCg=="),
+    `ujis.csv:1: not UTF-8 (is it euc-jp, with "日付", or gb18030, with "泣烧"?); ${EXCEL}; --map reads quotes and closes, with "encoding": "euc-jp"`,
+  ],
+  [
+    "chinese.csv",
+    "the encoding of China, whose bytes are also syllables of Korean",
+    packed("yNXG2iy827jxCmEsMTEK"),
+    `chinese.csv:1: not UTF-8 (is it gb18030, with "日期", or euc-kr, with "휑퍅", or euc-jp, with "晩豚"?); ${EXCEL}; --map reads quotes and closes, with "encoding": "gb18030"`,
+  ],
+  [
+    "taiwan.csv",
+    "the encoding of Taiwan",
+    packed("pOm0wSy7+a7mCmEsMTEK"),
+    `taiwan.csv:1: not UTF-8 (is it big5, with "日期"?); ${EXCEL}; --map reads quotes and closes, with "encoding": "big5"`,
   ],
   [
     "utf16le.csv",
@@ -218,7 +248,7 @@ const HEADERS: readonly File[] = [
     "a title above the header",
     lines("Spot prices of 20 November,", ",", "id,spot_usd", "a,11"),
     `title.csv:1: no known column in "Spot prices of 20 November", "", expected a header of ${HEADER}`,
-    "title.csv:3: looks like the header, expected in line 1: delete the lines above it",
+    'title.csv:3: looks like the header, expected in line 1: delete the lines above it, or read it by --map, with "skip": 2',
   ],
   [
     "report.csv",
@@ -231,7 +261,7 @@ const HEADERS: readonly File[] = [
     "an empty row above the header",
     lines(",", "id,spot_usd", "a,11"),
     `second.csv:1: no known column in "", "", expected a header of ${HEADER}`,
-    "second.csv:2: looks like the header, expected in line 1: delete the lines above it",
+    'second.csv:2: looks like the header, expected in line 1: delete the lines above it, or read it by --map, with "skip": 1',
   ],
   [
     "commas.csv",
@@ -241,10 +271,9 @@ const HEADERS: readonly File[] = [
   ],
   [
     "separator.csv",
-    "Excel's line for its separator",
-    lines("sep=,", "id,spot_usd", "a,11"),
-    `separator.csv:1: no known column in "sep=", "", expected a header of ${HEADER}`,
-    "separator.csv:2: looks like the header, expected in line 1: delete the lines above it",
+    "Excel's line for its separator, and decimals of the same region",
+    lines("sep=;", "id;spot_usd", "a;11,5"),
+    `separator.csv:3 spot_usd "11,5": ${LEVEL}; no commas, decimals after a point: write 11.5`,
   ],
 ];
 
@@ -292,16 +321,28 @@ const WIDE: readonly File[] = [
     `closes-tag.csv:1: a wide table, with contracts as columns ("A ", "b"), ${A_DATE}${BY_MAP}`,
   ],
   [
+    "closes-named.csv",
+    "contracts beside columns of ours",
+    lines("date,close_usd,a,b", "2026-11-19,7,11,5"),
+    `closes-named.csv:1: a wide table, with contracts as columns ("a", "b"), ${A_DATE}${BY_MAP}`,
+  ],
+  [
+    "closes-one.csv",
+    "one contract, in a file of a language without Latin letters",
+    lines("날짜,A,메모", "2026-11-19,11,x"),
+    `closes-one.csv:1: a wide table, with contracts as columns ("A"), ${A_DATE}${BY_MAP}`,
+  ],
+  [
     "days.json",
     "the same as objects",
     '[{"id":"a","2026-11-19":11},{"id":"b","2026-11-19":5}]',
-    `days.json[0]: a wide table, with dates as columns ("2026-11-19"), ${A_SESSION}`,
+    `days.json[0]: a wide table, with dates as columns ("2026-11-19"), ${A_SESSION}${BY_MAP}`,
   ],
   [
     "closes-contracts.ndjson",
     "contracts as members",
     '{"date":"2026-11-19","a":11,"b":5}\n{"date":"2026-11-20","a":12,"b":6}\n',
-    `closes-contracts.ndjson:1: a wide table, with contracts as columns ("a", "b"), ${A_DATE}`,
+    `closes-contracts.ndjson:1: a wide table, with contracts as columns ("a", "b"), ${A_DATE}${BY_MAP}`,
   ],
   [
     "closes-ohlc.csv",
@@ -316,6 +357,30 @@ const WIDE: readonly File[] = [
 
 /** Files with rows that are none. */
 const ROWS: readonly File[] = [
+  [
+    "merge.csv",
+    "marks of git, which could not merge",
+    lines("id,spot_usd", "a,11", "<<<<<<< HEAD:q.csv", "b,5", "=======", "b,6", ">>>>>>> 384ebb8"),
+    "merge.csv:3: a mark of a merge conflict (<<<<<<<), expected the rows of one side; merge the file first",
+  ],
+  [
+    "merge.json",
+    "the same in JSON, of which a side is lost",
+    '[{"id":"a","spot_usd":11},\n{"id":"b","spot_usd":5}\n>>>>>>> theirs\n]\n',
+    "merge.json:3: a mark of a merge conflict (>>>>>>>), expected the rows of one side; merge the file first",
+  ],
+  [
+    "merge.ndjson",
+    "the same in NDJSON, with three sides",
+    '{"id":"a","spot_usd":11}\n||||||| base\n{"id":"b","spot_usd":5}\n',
+    "merge.ndjson:2: a mark of a merge conflict (|||||||), expected the rows of one side; merge the file first",
+  ],
+  [
+    "hyphen.csv",
+    "an id with blanks for hyphens",
+    lines("id,spot_usd", "A -,11"),
+    'hyphen.csv:2 id "A -": expected a contract of the catalog; write a',
+  ],
   [
     "joined.csv",
     "files put together, each with its header",
@@ -375,13 +440,13 @@ const ROWS: readonly File[] = [
     "object.json",
     "an object around the array",
     '{"data":[{"id":"a","spot_usd":11}]}',
-    "object.json: expected an array of objects, found an object; give the array within it alone",
+    'object.json: expected an array of objects, found an object; give the array within it alone, or read it by --map, with "rows": "data"',
   ],
   [
     "object.ndjson",
     "the same in a line",
     '{"data":[{"id":"a","spot_usd":11}]}\n',
-    `object.ndjson:1: no known field, expected ${HEADER}; give the array within it alone`,
+    `object.ndjson:1: no known field, expected ${HEADER}; give the array within it alone, or read it by --map, with "rows": "data"`,
   ],
   [
     "nan.ndjson",
@@ -455,7 +520,7 @@ const period = (noun: string): string => `; seems to be a ${noun}: write the day
 /** A date as it stands in a cell, and what the message says of it. */
 const DATES: readonly (readonly [string, string])[] = [
   ["01/03/2022", "; ambiguous: DD/MM/YYYY is 2022-03-01, MM/DD/YYYY is 2022-01-03"],
-  ["1-3-2022", "; ambiguous: DD/MM/YYYY is 2022-03-01, MM/DD/YYYY is 2022-01-03"],
+  ["1-3-2022", "; ambiguous: DD-MM-YYYY is 2022-03-01, MM-DD-YYYY is 2022-01-03"],
   ["1/3/2022 0:00", "; ambiguous: DD/MM/YYYY is 2022-03-01, MM/DD/YYYY is 2022-01-03"],
   ["31/03/2022", "; seems to be DD/MM/YYYY: write 2022-03-31"],
   ["03/31/2022", "; seems to be MM/DD/YYYY: write 2022-03-31"],
@@ -463,6 +528,16 @@ const DATES: readonly (readonly [string, string])[] = [
   ["2022/01/03", "; seems to be YYYY/MM/DD: write 2022-01-03"],
   ["2022-1-3", "; seems to be YYYY-MM-DD: write 2022-01-03"],
   ["20220103", "; seems to be YYYYMMDD: write 2022-01-03"],
+  ["Nov 21, 2022", "; seems to be MMM D, YYYY: write 2022-11-21"],
+  ["November 21, 2022", "; seems to be MMM D, YYYY: write 2022-11-21"],
+  ["Sept. 1, 2022", "; seems to be MMM D, YYYY: write 2022-09-01"],
+  ["21-NOV-2022", "; seems to be D-MMM-YYYY: write 2022-11-21"],
+  ["21-Nov-22", "; seems to be D-MMM-YY: write 2022-11-21"],
+  ["21 Nov 2022", "; seems to be D MMM YYYY: write 2022-11-21"],
+  ["21.11.22", "; seems to be DD.MM.YY: write 2022-11-21"],
+  ["11/21/22", "; seems to be MM/DD/YY: write 2022-11-21"],
+  ["2022年11月21日", "; seems to be YYYY年MM月DD日: write 2022-11-21"],
+  ["31-Feb-2022", ""],
   ["44621", "; seems to be an Excel serial number: write 2022-03-01"],
   ["44621.5", "; seems to be an Excel serial number: write 2022-03-01"],
   ["2022-01-03 00:00:00", "; seems to be YYYY-MM-DD with a time: write 2022-01-03"],
@@ -479,6 +554,8 @@ const DATES: readonly (readonly [string, string])[] = [
     "202611",
     "Nov-26",
     "November 2026",
+    "2026-M11",
+    "2026年11月",
   ].map((text): readonly [string, string] => [text, period("month")]),
   ["2026Q3", period("quarter")],
   ["Q1 2022", period("quarter")],

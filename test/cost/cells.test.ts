@@ -5,8 +5,8 @@
  */
 import { expect, test } from "vitest";
 import { Complaints } from "../../src/feed/complaints.ts";
-import { CLOSES, QUOTES } from "../../src/feed/levels.ts";
-import { readMap } from "../../src/feed/map-file.ts";
+import { CLOSES, QUOTES } from "../../src/feed/table-shape.ts";
+import { readMap } from "../../src/feed/map.ts";
 import { ChipboardError } from "../../src/lib/errors.ts";
 import { parsePlanTerms } from "../../src/pages/plan-terms.ts";
 import { CATALOG_COLUMNS, catalogOf, lines, tryPublish, type Run } from "../cli/small-market.ts";
@@ -129,6 +129,23 @@ const READERS: Readonly<Record<string, Reader>> = {
   "a number of JSON": (text) => tried({ quotes: `[{"id":"a","spot_usd":${text}}]` }),
   "text for JSON": (text) => tried({ quotes: `[{"id":"a",${text}}]` }),
   "text for NDJSON": (text) => tried({ quotes: `{"id":"a",${text}}\n` }),
+  "cells that a map converts": (text) =>
+    tried({ quotes: tableOf(["id", "spot_usd", "as_of"], () => inCsv(text)), map: MAP }),
+  "fields that a map finds": (text) =>
+    tried({
+      quotes: JSON.stringify({ d: [{ id: text, spot_usd: text, [text]: { a: text } }] }),
+      map: MAP,
+    }),
+  "text around rows": (text) =>
+    tried({
+      quotes: `{"x":${JSON.stringify(text)},"d":[{"id":"a","spot_usd":1}],${text}`,
+      map: MAP,
+    }),
+  "the names of contracts in a wide table": (text) =>
+    tried({
+      closes: JSON.stringify([{ t: text, [text]: { [text]: [text] } }]),
+      map: { wide: { date: "t" }, dates: ["MMM D, YYYY", "YYYY-MM"], day: "last" },
+    }),
   "a map": (text) => {
     const complaints = new Complaints();
     const map = {
@@ -157,7 +174,20 @@ const READERS: Readonly<Record<string, Reader>> = {
   },
 };
 
-const MAP_MEMBERS = ["delimiter", "encoding", "decimal", "thousands", "dates", "constants", "wide"];
+const MAP = {
+  rows: "d",
+  currency: "$",
+  thousands: ",",
+  marks: { e: "estimated", "*": "" },
+  dates: ["DD.MM.YYYY", "MMM D, YY"],
+  columns: { id: "id", spot_usd: "spot_usd" },
+  ids: { A: "a" },
+};
+const MAP_MEMBERS = [
+  ..."delimiter encoding skip rows decimal thousands currency marks dates day".split(" "),
+  "constants",
+  "wide",
+];
 
 const fileOf = (name: string, text: string) => ({
   name,

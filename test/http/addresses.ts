@@ -1,5 +1,6 @@
 /** The addresses of the service, from its tables of routes, with ids in place of `{id}`. */
 import { TIERS, type TierName } from "../../src/market/tier.ts";
+import { CONTRACT_ID } from "../../src/public/parameters.ts";
 import { DATA_ROUTES } from "../../src/public/routes.ts";
 import { PAGES, UNCOUNTED_ROUTES } from "../../src/public/uncounted-routes.ts";
 
@@ -11,8 +12,8 @@ export const dataPaths = (
 ): string[] =>
   Object.values(DATA_ROUTES)
     .filter(({ isOffered }) => isOffered(TIERS[tier], []))
-    .flatMap(({ path }) => {
-      const ids = path === DATA_ROUTES.contract.path ? contracts : indices;
+    .flatMap(({ path, ...route }) => {
+      const ids = "id" in route && route.id === CONTRACT_ID ? contracts : indices;
       return path.endsWith("{id}") ? ids.map((id) => path.replace("{id}", id)) : [path];
     });
 

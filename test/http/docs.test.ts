@@ -112,6 +112,7 @@ test("names that differ for one thing are names of the API", async () => {
     "superseded.csv",
     "indices.csv",
     "members.csv",
+    "settlements.csv",
   ].map(async (file) => (await proxy.get(`/api/public/v1/${file}`, { key: proxy.pro })).text);
   const columns = (await Promise.all(headers)).flatMap((csv) =>
     (csv.split("\r\n", 1)[0] ?? "").split(","),

@@ -39,6 +39,12 @@ const OFFERS = [
     "yes",
   ],
   ["The members of each index, by day /members.csv", "no", "no", "yes"],
+  [
+    "Settlements of months, which never change /settlements.csv /settlements/contracts/{id} /settlements/indices/{id}",
+    "none",
+    "90 days as CSV",
+    "5 years as CSV and JSON",
+  ],
   ["Point-in-time data (vintages) ?publication= ?as_of= ?session=", "none", "90 days", "5 years"],
   ["Corrections of all contracts /corrections", "none", "90 days", "5 years"],
   ["SHA-256 of each file, for one call /sums", "newest publication", "90 days", "5 years"],

@@ -39,10 +39,12 @@ const LONG = ["/history.csv", "/levels.csv"];
 const ENDED = "/superseded.csv";
 const OF_INDICES = ["/indices.csv", "/members.csv"];
 const PROS = ["/export.xlsx", "/history.parquet", "/members.csv", ENDED];
+/** Ids of contracts and indices, and months. */
+const SETTLED = "/settlements.csv";
 const SERIES = ["/prices/dram-0", "/indices/dram"];
 /** The addresses that take it. */
 const TAKEN_BY = {
-  ids: [...BOARDS, ...LONG, ENDED, ...OF_INDICES, "/corrections"],
+  ids: [...BOARDS, ...LONG, ENDED, ...OF_INDICES, SETTLED, "/corrections"],
   segment: [...BOARDS, ...LONG, ENDED, "/corrections"],
   from: [...SERIES, ...LONG, ENDED, ...OF_INDICES],
   to: [...SERIES, ...LONG, ENDED, ...OF_INDICES],
@@ -52,8 +54,10 @@ const TAKEN_BY = {
 } as const satisfies Record<string, readonly string[]>;
 type Name = keyof typeof TAKEN_BY;
 const NAMES = Object.keys(TAKEN_BY) as Name[];
+const isByMonth = (path: string, name: string): boolean =>
+  path === SETTLED && /^(?:from|to)$/.test(name);
 const namesOf = (path: string): Name[] =>
-  NAMES.filter((name) => TAKEN_BY[name].some((taking) => taking === path));
+  NAMES.filter((name) => isByMonth(path, name) || TAKEN_BY[name].some((taking) => taking === path));
 const ELSEWHERE = ["/indices", "/export.xlsx", "/history.parquet", "/sums", "/usage"];
 const EVERYWHERE = [...new Set([...Object.values(TAKEN_BY).flat(), ...ELSEWHERE])];
 
@@ -124,6 +128,9 @@ const NO_DATE =
   "|%0a2026-11-20|2026-02-30|2025-02-29|2026-13-01|2026-00-10|2026-11-00|2026-11-31|0000-00-00|0000-01-01|1899-12-31" +
   "|%2B002026-01-01|-002026-01-01|12026-11-20|2026-11-20T00:00:00Z|2026-11-20T00Z|2026%2F11%2F20|20.11.2026" +
   "|2026%E2%80%9311%E2%80%9320|%D9%A2%D9%A0%D9%A2%D9%A6-11-20|2026-11-20,2026-11-21|today|now";
+const NO_MONTH =
+  "|0|2026|202611|2026-1|2026-00|2026-13|2026-11-01|2026-11%20|%202026-11|+2026-11|2026-11%00|2026-11%0a|1899-12" +
+  "|0000-01|10000-01|2026%2F11|11.2026|2026%E2%80%9311|%D9%A2%D9%A0%D9%A2%D9%A6-11|2026-11,2026-12|november|now";
 const NO_NUMBER = "|00|01|007|%20|1,2|1.0|1e1|0b1|0o7|all";
 
 describe("malformed", () => {
@@ -151,6 +158,19 @@ describe("malformed", () => {
       }
     });
   }
+});
+
+test.each(CALLERS)("malformed months, asked by %s", async (caller) => {
+  for (const name of ["from", "to"]) {
+    for (const value of listed(NO_MONTH)) {
+      const received = await ask(caller, SETTLED, `${name}=${value}`);
+      const code = refusalOf(caller, SETTLED, [name]) ?? "invalid_parameter";
+      expectRefusal(received, code, name, /^expected a month such as 2026-10$/);
+    }
+  }
+  const turned = await ask(caller, SETTLED, "from=2026-11&to=2026-10");
+  const code = refusalOf(caller, SETTLED, ["from"]) ?? "invalid_parameter";
+  expectRefusal(turned, code, "from", /^expected a month not after to, 2026-10$/);
 });
 
 describe("well formed, and of nothing", () => {
@@ -185,7 +205,8 @@ test("every address refuses parameters that it does not take, and repeated ones"
       if (caller === "pro, old" && path === "/usage") continue;
       for (const name of [...NAMES, ...STRANGE.split("|")]) {
         const isTaken = namesOf(path).some((taken) => taken === name);
-        const value = Object.hasOwn(GOOD, name) ? GOOD[name] : "1";
+        const good = isByMonth(path, name) ? "2026-10" : (GOOD[name] ?? "1");
+        const value = Object.hasOwn(GOOD, name) ? good : "1";
         const query = isTaken ? `${name}=${value}&${name}=${value}` : `${name}=${value}`;
         const received = await ask(caller, path, query);
         const code = isTaken ? "invalid_parameter" : "unknown_parameter";
@@ -226,6 +247,7 @@ test("a well-formed request gets lines of the caller's own file, or the tier tha
   const ofContracts = TAKEN_BY.ids.filter((path) => !OF_INDICES.includes(path));
   const NEVER_DATES = "from=9999-12-31|to=1900-01-01|to=9999-12-31&from=9999-12-31|to=2021-11-21";
   const WITHIN_PRO = "to=2024-02-29|to=2021-11-22|to=2026-08-22&from=1900-01-01";
+  const MONTH_OF_PRO = "to=2026-07";
   const CASES: readonly (readonly [queries: string, paths: readonly string[]])[] = [
     ["ids=dram-0|ids=dram%2D0%2Cdram-1", ofContracts],
     ["ids=dram,composite", OF_INDICES],
@@ -233,6 +255,10 @@ test("a well-formed request gets lines of the caller's own file, or the tier tha
     [
       `${NEVER_DATES}|${WITHIN_PRO}|from=1900-01-01|to=2026%2d11%2d20&from=2026-11-20`,
       TAKEN_BY.from,
+    ],
+    [
+      `ids=dram-0,composite|from=2026-10&to=2026-10|from=9999-12|to=1900-01|${MONTH_OF_PRO}`,
+      [SETTLED],
     ],
     ["last=1|last=%32000", TAKEN_BY.last],
     ["ids=dram-0&last=2&to=2026-11-19|segment=dram&last=1", LONG],
@@ -245,7 +271,8 @@ test("a well-formed request gets lines of the caller's own file, or the tier tha
   for (const caller of CALLERS) {
     for (const { query, path } of asked) {
       const received = await ask(caller, path, query);
-      const isTooEarly = caller === "starter" && WITHIN_PRO.split("|").includes(query);
+      const isTooEarly =
+        caller === "starter" && `${WITHIN_PRO}|${MONTH_OF_PRO}`.split("|").includes(query);
       const refused =
         refusalOf(caller, path, [...new URLSearchParams(query).keys()]) ??
         (isTooEarly ? "tier_required" : null);

@@ -326,7 +326,8 @@ function csvRows(
     return Object.fromEntries(
       values.map(([column, value]) => {
         if (value === null) return [column, ""];
-        if (TEXT.includes(column)) return [column, value.replace(/^(?=[=+\-@\t\r])/, "'")];
+        if (TEXT.includes(column))
+          return [column, value.replace(/^(?=\s*[=+\-@＝＋－＠]|[\t\r])/, "'")];
         return [column, value.replace(/^#/, "")];
       }),
     );

@@ -1,6 +1,6 @@
 /**
- * A store whose index series, members and notes for readers are compared after each publication with the naive
- * calculation. Only a revision of its session, a rollback or a restatement changes a published close. The levels come
+ * A store whose index series, members, settlements and notes for readers are compared after each publication with the
+ * naive calculation. Only a revision of its session, a rollback or a restatement changes a published close. The levels come
  * from /levels.csv, which known-when.test.ts and numbers.test.ts compare.
  */
 import { readdir, readFile } from "node:fs/promises";
@@ -40,6 +40,14 @@ import {
   type SeriesContract,
   type SeriesLevel,
 } from "./naive-series.ts";
+import {
+  inFileOrder,
+  settledAfter,
+  withSettledIds,
+  type NaiveFigures,
+  type NaiveSettlement,
+  type NaiveSettlements,
+} from "./naive-settlements.ts";
 import { exactJson } from "./published.ts";
 import { indexOf, utcOf } from "./raw-markets.ts";
 
@@ -61,6 +69,7 @@ export interface SeriesSnapshot extends RunMarket {
   readonly levels: readonly Row[];
   /** Null: an older program wrote the snapshot. */
   readonly series: SeriesByIndex | null;
+  readonly settlements: NaiveSettlements;
   /** The rows of /superseded.csv that ended because their contract left the catalog, by its present id. */
   readonly left: ReadonlyMap<string, ReadonlySet<string>>;
   /** By index and day: each published close, with the session whose publication first published it. */
@@ -200,6 +209,7 @@ export class SeriesStore {
         ledger: ledgerOf(levels),
         levels,
         series: null,
+        settlements: new Map(),
         left: new Map(),
         closes: publishedCloses(await this.#rows(snapshot, "pro/indices.csv"), null),
         files: await this.#files(snapshot),
@@ -281,6 +291,9 @@ export class SeriesStore {
     const series = publishedSeries(parent, isRevision, run, written);
     const left = leftNow(before, market.catalog, renamed, number);
     await this.#expectFiles(snapshot, series, run);
+    const parentSettlements = withSettledIds(before?.settlements ?? new Map(), renamed);
+    const settlements = settledAfter(parentSettlements, run, series, await this.#terms(snapshot));
+    await this.#expectSettlements(snapshot, inFileOrder(settlements, run), session);
     // A contract without rows may take the id of one that left: then two rows of the id can be the same.
     const sameRows = Map.groupBy(
       await this.#rows(snapshot, "pro/superseded.csv"),
@@ -296,7 +309,7 @@ export class SeriesStore {
       return restates !== null || (calculates && isRevision && close.session === session);
     });
     const files = await this.#files(snapshot);
-    this.head = { ...market, snapshot, ledger, levels, series, left, closes, files };
+    this.head = { ...market, snapshot, ledger, levels, series, settlements, left, closes, files };
     this.#snapshots.set(snapshot, this.head);
   }
 
@@ -352,6 +365,36 @@ export class SeriesStore {
       .filter(({ date = "" }) => isSeenBy("starter", session, dayOf(date)))
       .map(({ known_from: _from, ...row }) => row);
     expect(await this.#rows(snapshot, "starter/indices.csv"), snapshot).toEqual(starters);
+  }
+
+  async #expectSettlements(
+    snapshot: string,
+    expected: readonly NaiveSettlement[],
+    session: number,
+  ): Promise<void> {
+    const rows = await this.#rows(snapshot, "pro/settlements.csv");
+    expect(rows.length, snapshot).toBe(expected.length);
+    for (const [at, item] of expected.entries()) {
+      expectSettled(rows[at] as Row, item, `${snapshot} settlements ${at}`);
+    }
+    const today = Math.floor((session - 1) / 2);
+    const starters = rows.filter(({ month = "" }) => {
+      const [year, number] = month.split("-").map(Number);
+      return Date.UTC(year as number, number as number, 0) / 86_400_000 > today - 90;
+    });
+    expect(await this.#rows(snapshot, "starter/settlements.csv"), snapshot).toEqual(starters);
+    const { catalog } = this.head ?? {};
+    for (const { id } of catalog ?? []) {
+      const path = `pro/settlements/contracts/${id}.json`;
+      if (!(await this.#isThere(snapshot, path))) continue;
+      const body = exactJson(await this.#text(snapshot, path));
+      const own = rows.filter((row) => row["kind"] === "contract" && row["id"] === id);
+      expect([body["kind"], body["id"]], snapshot).toEqual(["contract", id]);
+      expect(
+        (body["settlements"] as Row[]).map((each) => Object.values(each).map(cellOf)),
+        snapshot,
+      ).toEqual(own.map(({ kind: _kind, id: _id, ...row }) => Object.values(row)));
+    }
   }
 
   async #expectPayloads(
@@ -412,6 +455,22 @@ export class SeriesStore {
 
   #isThere = async (snapshot: string, path: string): Promise<boolean> =>
     (await this.store.get(`sessions/${snapshot}/${path}.gz`)) !== null;
+
+  /** The unit and the capacity of each contract at a session: of its next break, or else of the catalog. */
+  async #terms(snapshot: string): Promise<Parameters<typeof settledAfter>[3]> {
+    const catalog = exactJson(await this.#text(snapshot, "catalog.json")) as unknown as Terms[];
+    const breaks = new Map<string, readonly Terms[]>();
+    for (const { id } of catalog) {
+      const path = `pro/contracts/${id}.json`;
+      if (!(await this.#isThere(snapshot, path))) continue;
+      breaks.set(id, exactJson(await this.#text(snapshot, path))["breaks"] as Terms[]);
+    }
+    return (id, lastNoon) => {
+      const next = breaks.get(id)?.find(({ session_utc }) => indexOf(session_utc) > lastNoon);
+      const terms = next ?? catalog.find((each) => each.id === id);
+      return [terms?.unit ?? "", cellOf(terms?.capacity_gb ?? null)];
+    };
+  }
 
   #catalog = async (snapshot: string): Promise<CatalogRow[]> => {
     const stored = JSON.parse(await this.#text(snapshot, "catalog.json")) as Record<
@@ -594,6 +653,39 @@ function leftNow(
     );
   }
   return left;
+}
+
+/** A contract's terms: in the catalog, or before a break. */
+interface Terms {
+  readonly id: string;
+  readonly session_utc: string;
+  readonly unit: string;
+  readonly capacity_gb: string | null;
+}
+
+/** A value of exact JSON as CSV has it. */
+const cellOf = (value: string | null): string => value?.replace(/^#/, "") ?? "";
+
+function expectSettled(
+  row: Row,
+  { kind, id, month, settled, now, settledBy, terms }: NaiveSettlement,
+  about: string,
+): void {
+  const expectFigures = ({ days, figures }: NaiveFigures, suffix: string): void => {
+    expect(row[`days${suffix}`], about).toBe(String(days));
+    for (const name of ["average", "last", "high", "low"] as const) {
+      const cell = row[`${name}${suffix}`] as string;
+      const value = figures?.[name] ?? "";
+      if (typeof value === "string") expect([name, cell], about).toEqual([name, value]);
+      else expect(isNear(cell, value), `${about} ${name}: ${cell}, expected ${value}`).toBe(true);
+    }
+  };
+  expectFigures(settled, "");
+  expectFigures(now, "_now");
+  const [unit, capacity_gb] = terms;
+  const reason = settled.figures === null ? "break" : "";
+  const settled_by = String(settledBy);
+  expect(row, about).toMatchObject({ kind, id, month, unit, capacity_gb, settled_by, reason });
 }
 
 const publishedCloses = (rows: readonly Row[], session: number | null) =>

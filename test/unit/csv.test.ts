@@ -92,7 +92,16 @@ describe("renderCsv", () => {
     (name) => expect(nameCell(name)).toBe(`'${name}`),
   );
 
-  it.each(["a=1", " =1", "'=1", "\nx", "1-2", "\uff1d1", "\u2212 1"])("leaves %j alone", (name) =>
+  it.each(["＝1+1", "＋1", "－1", "＠SUM(A1)"])("makes the full-width %j harmless", (name) =>
+    expect(nameCell(name)).toBe(`'${name}`),
+  );
+
+  it.each([" =1", "  +1", "\u00a0-1", "\u3000＝1", "\n@x", " \t=1"])(
+    "makes %j harmless, whose blanks a spreadsheet trims",
+    (name) => expect(nameCell(name)).toBe(`'${name}`),
+  );
+
+  it.each(["a=1", "'=1", "\nx", "1-2", " a=1", "　1", "\u2212 1"])("leaves %j alone", (name) =>
     expect(nameCell(name)).toBe(name),
   );
 

@@ -2,6 +2,8 @@
 import exceljs, { type CellValue, type Workbook, type Worksheet } from "exceljs";
 import type { TierView } from "../../src/market/view.ts";
 import { WORKBOOK_COLUMNS } from "../../src/public/columns.ts";
+import type { Settlement } from "../../src/market/settlements.ts";
+import type { SettledItem } from "../../src/render/settlement-files.ts";
 import { renderWorkbook } from "../../src/render/workbook/workbook.ts";
 
 export const ATTRIBUTION = "Levels: example.com";
@@ -9,10 +11,26 @@ export const ATTRIBUTION = "Levels: example.com";
 /** The columns of each board's sheet, in order. */
 export const NAMES = WORKBOOK_COLUMNS.map(({ name }) => name);
 
+const figures = { average: "12.345678", last: "13", high: "14.5", low: "11" };
+
+/** Settlements: of a year and a month, the second of them with a break. */
+export const SETTLED: readonly SettledItem[] = [
+  {
+    kind: "contract",
+    id: "ddr5-16gb",
+    months: Array.from({ length: 13 }, (_, at): Settlement => {
+      const month = `${2025 + Math.floor((at + 9) / 12)}-${String(((at + 9) % 12) + 1).padStart(2, "0")}`;
+      const settled = { days: 30, figures: at === 11 ? null : figures };
+      const now = { days: 31, figures };
+      return { month, unit: "=USD", capacityGb: "2", settled, now, settledBy: 7 };
+    }),
+  },
+];
+
 /** Renders the view and reads the workbook back. */
 export async function read(view: TierView, attribution = ATTRIBUTION): Promise<Workbook> {
   const workbook = new exceljs.Workbook();
-  const bytes = await renderWorkbook(view, { attribution });
+  const bytes = await renderWorkbook(view, SETTLED, { attribution });
   await workbook.xlsx.load(bytes as unknown as Parameters<typeof workbook.xlsx.load>[0]);
   return workbook;
 }

@@ -8,9 +8,11 @@ import { BOARDS } from "../../src/market/contract.ts";
 import { parseSession, type Session } from "../../src/market/session.ts";
 import { TIERS } from "../../src/market/tier.ts";
 import { COLUMNS, WORKBOOK_COLUMNS, type BoardColumn } from "../../src/public/columns.ts";
+import { SETTLEMENT_COLUMNS } from "../../src/render/settlement-columns.ts";
 import { renderWorkbook } from "../../src/render/workbook/workbook.ts";
 import { listing, VARIED, viewOf } from "./market-fixture.ts";
-import { ATTRIBUTION, cellOf, cellsOf, NAMES, read, sheetOf } from "./workbook-sheets.ts";
+import type { SettledItem } from "../../src/render/settlement-files.ts";
+import { ATTRIBUTION, cellOf, cellsOf, NAMES, read, SETTLED, sheetOf } from "./workbook-sheets.ts";
 
 const SHEETS = { memory: "Memory", semiconductor: "Semiconductor" } as const;
 
@@ -29,10 +31,11 @@ describe("renderWorkbook", () => {
     workbook = await read(viewOf(VARIED));
   });
 
-  it("has the sheets Memory, Semiconductor and About", () => {
+  it("has the sheets Memory, Semiconductor, Settlements and About", () => {
     expect(workbook.worksheets.map(({ name }) => name)).toEqual([
       "Memory",
       "Semiconductor",
+      "Settlements",
       "About",
     ]);
   });
@@ -162,7 +165,11 @@ describe("renderWorkbook", () => {
   it("shows attribution, session, licence and the columns' meaning in About", () => {
     const about = sheetOf(workbook, "About");
     const rows = new Map<CellValue, CellValue>();
-    about.eachRow((row) => rows.set(row.getCell(1).value, row.getCell(2).value));
+    about.eachRow((row) => {
+      // The sheets of boards come first, and Settlements has some of their names.
+      const [name, meaning] = [row.getCell(1).value, row.getCell(2).value];
+      if (!rows.has(name)) rows.set(name, meaning);
+    });
     expect(rows.get("Session (UTC)")).toBe("2026-11-21T00:00:00.000Z");
     expect(rows.get("Sessions behind when published")).toBe(0);
     expect(rows.get("Licence")).toBe(TIERS.pro.license);
@@ -171,6 +178,38 @@ describe("renderWorkbook", () => {
     for (const basis of ["reported", "assessed", "estimated", "carried"]) {
       expect(rows.get(basis)).toMatch(/\.$/);
     }
+  });
+
+  it("has the last twelve settled months of each contract and index, figures as numbers", () => {
+    const sheet = sheetOf(workbook, "Settlements");
+    const rows: CellValue[][] = [];
+    sheet.eachRow((row) => rows.push((row.values as CellValue[]).slice(1)));
+    const [header, ...months] = rows;
+    expect(header).toEqual(["kind", "id", ...SETTLEMENT_COLUMNS.map(({ name }) => name)]);
+    const [{ months: settled }] = SETTLED as [SettledItem];
+    expect(months.map((row) => row[2])).toEqual(settled.slice(1).map(({ month }) => month));
+    const now = [12.345678, 13, 14.5, 11, 31, 7];
+    expect(months[0]).toEqual([
+      "contract",
+      "ddr5-16gb",
+      "2025-11",
+      "=USD",
+      2,
+      12.345678,
+      13,
+      14.5,
+      11,
+      30,
+      ...now,
+    ]);
+    const broken: CellValue[] = ["contract", "ddr5-16gb", "2026-09", "=USD", 2];
+    expect([...(months[10] as CellValue[])]).toEqual([
+      ...broken,
+      ...Array.from({ length: 4 }, () => undefined),
+      30,
+      ...now,
+      "break",
+    ]);
   });
 
   it("takes session, delay and licence from the view", async () => {
@@ -196,8 +235,9 @@ describe("the bytes of a workbook", () => {
         static now() { return RealDate.now() + ${shiftMs}; }
       };
       const { viewOf, VARIED } = await import(${url("./market-fixture.ts")});
+      const { SETTLED } = await import(${url("./workbook-sheets.ts")});
       const { renderWorkbook } = await import(${url("../../src/render/workbook/workbook.ts")});
-      const bytes = await renderWorkbook(viewOf(VARIED), { attribution: ${JSON.stringify(ATTRIBUTION)} });
+      const bytes = await renderWorkbook(viewOf(VARIED), SETTLED, { attribution: ${JSON.stringify(ATTRIBUTION)} });
       const { createHash } = await import("node:crypto");
       console.log(new Date().getTimezoneOffset(), new Date().getFullYear());
       console.log(createHash("sha256").update(bytes).digest("hex"));
@@ -211,7 +251,7 @@ describe("the bytes of a workbook", () => {
 
   it("are the same at any time and in any time zone", async () => {
     const here = createHash("sha256")
-      .update(await renderWorkbook(viewOf(VARIED), { attribution: ATTRIBUTION }))
+      .update(await renderWorkbook(viewOf(VARIED), SETTLED, { attribution: ATTRIBUTION }))
       .digest("hex");
     const day = 24 * 3_600_000;
     const nepal = digestElsewhere("Asia/Kathmandu", -3_000 * day).split("\n");
@@ -224,7 +264,7 @@ describe("the bytes of a workbook", () => {
   it("differ if a value differs", async () => {
     const [one, other] = await Promise.all(
       [1_000_000, 1_000_001].map((usd) =>
-        renderWorkbook(viewOf([listing({}, usd)]), { attribution: ATTRIBUTION }),
+        renderWorkbook(viewOf([listing({}, usd)]), [], { attribution: ATTRIBUTION }),
       ),
     );
     expect(one?.equals(other as Buffer)).toBe(false);

@@ -83,7 +83,9 @@ function requireNoFormula(csv: string): void {
     record_delimiter: ["\r\n", "\n", "\r"],
   });
   for (const [name, cell] of rows.flatMap((row) => Object.entries(row))) {
-    const allowed = NUMBER_COLUMNS.test(name) ? /^(?:-?\d+(?:\.\d+)?)?$/ : /^(?![=+\-@\t\r])/;
+    const allowed = NUMBER_COLUMNS.test(name)
+      ? /^(?:-?\d+(?:\.\d+)?)?$/
+      : /^(?!\s*[=+\-@＝＋－＠]|[\t\r])/;
     assert.match(cell, allowed, `${name} is a formula`);
   }
 }

@@ -31,6 +31,17 @@ export const ROUTES = {
   supersededCsv: fileRoute("/superseded.csv", FILES.supersededCsv, "pro"),
   indicesCsv: fileRoute("/indices.csv", FILES.indicesCsv, "starter"),
   membersCsv: fileRoute("/members.csv", FILES.membersCsv, "pro"),
+  settlementsCsv: fileRoute("/settlements.csv", FILES.settlementsCsv, "starter"),
+  settlementsOfContract: fileRoute(
+    "/settlements/contracts/dram-1",
+    (tier) => FILES.settlementsOfContract(tier, "dram-1"),
+    "pro",
+  ),
+  settlementsOfIndex: fileRoute(
+    "/settlements/indices/dram",
+    (tier) => FILES.settlementsOfIndex(tier, "dram"),
+    "pro",
+  ),
   sparklines: fileRoute("/sparklines", FILES.sparklines, "starter"),
   corrections: fileRoute("/corrections", FILES.tierCorrections, "starter"),
   basket: basketRoute(["dram-1", "dram-12"], ["60", "40"]),

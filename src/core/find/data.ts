@@ -29,8 +29,8 @@ import {
   type Query,
 } from "../../public/query.ts";
 import {
-  DATA_ROUTES,
   idIn,
+  isOfIndex,
   parametersOf,
   prefixOf,
   requiredTier,
@@ -101,7 +101,7 @@ export function dataAnswers(sources: DataSources) {
     }
     const wanted = { route, id: idIn(asked.path, route.path), basket, selection, faults };
     if (vintage !== null) return old(vintage, wanted, asked, reader, place, snapshot);
-    const tooEarly = historyDenial(selection?.to ?? null, tier, snapshot.publication);
+    const tooEarly = historyDenial(selection?.lastDate ?? null, tier, snapshot.publication);
     if (tooEarly !== null) return tooEarly;
     const fresh = cacheControl("private", snapshot.stamp, nowMs);
     return find(wanted, asked, reader, place, snapshot, snapshot, fresh);
@@ -124,7 +124,7 @@ export function dataAnswers(sources: DataSources) {
       ({ publication } = vintage);
       const denial =
         depthDenial(vintage, reader.tier, head.stamp.head) ??
-        historyDenial(wanted.selection?.to ?? null, reader.tier, publication);
+        historyDenial(wanted.selection?.lastDate ?? null, reader.tier, publication);
       if (denial !== null) return denial;
       if (log.isPruned(publication)) return pruned(publication.number);
       const snapshot = await archive.open(publication, place);
@@ -212,11 +212,10 @@ export function dataAnswers(sources: DataSources) {
     snapshot: ServedSnapshot,
     head: ServedSnapshot,
   ): Promise<PreparedFile | Reply | Denial> {
-    const isOfIndex = route === DATA_ROUTES.indexOf;
-    if (route !== DATA_ROUTES.contract && !isOfIndex) return notInSnapshot(snapshot.stamp.text);
+    if (route.id === undefined) return notInSnapshot(snapshot.stamp.text);
     const contracts = await knownContracts(snapshot, head, place);
     if (isDenial(contracts)) return contracts;
-    if (isOfIndex) return namedIndex(snapshot, tier, id, contracts);
+    if (isOfIndex(route)) return namedIndex(route, snapshot, tier, id, contracts);
     return withoutContract(snapshot, tier, id, prefix + prefixOf(route.path), query, contracts);
   }
 }
@@ -280,8 +279,9 @@ export function withoutContract(
 
 const quoted = (sent: string): string => JSON.stringify(shownText(sent));
 
-/** The file of the index with this name; or why the tier has none: a snapshot with a list of indices has one of each. */
+/** The route's file of the index with this name; or why the tier has none. */
 function namedIndex(
+  route: DataRoute,
   { files, stamp }: ServedSnapshot,
   tier: Tier,
   name: string,
@@ -289,8 +289,8 @@ function namedIndex(
 ): PreparedFile | Denial {
   if (files.get(FILES.indices(tier.name)) === undefined) return notInSnapshot(stamp.text);
   const index = findIndex(catalog, name);
-  const file = index && files.get(FILES.indexOf(tier.name, index.id));
-  if (file !== undefined) return file;
+  if (index !== undefined)
+    return files.get(route.file(tier.name, index.id)) ?? notInSnapshot(stamp.text);
   const detail = `No index has the id or name ${quoted(name)}; /indices lists all ids.`;
   return deny("unknown_index", detail, { did_you_mean: nearIndices(name, catalog) });
 }

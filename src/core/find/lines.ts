@@ -4,9 +4,9 @@
  * field may hold line breaks.
  */
 
-/** What a selection takes of a file; null: no such limit. Dates are texts such as `2026-11-21`. */
+/** What a selection takes of a file; null: no such limit. Dates are texts such as `2026-11-21`, months `2026-11`. */
 export interface Limits {
-  /** Ids of contracts or of indices. */
+  /** Ids of contracts or of indices; of a file with both, each after its kind: `contract ddr5-16gb`. */
   readonly ids: Pick<ReadonlySet<string>, "has"> | null;
   readonly from: string | null;
   readonly to: string | null;
@@ -99,20 +99,22 @@ const RECORD = /[^"\n]*(?:"[^"]*"[^"\n]*)*\n/g;
 export function selectedRecords(header: string, text: string, limits: Limits): string {
   const { ids, last } = limits;
   const columns = header.trimEnd().split(",");
-  const idAt = columns.findIndex((column) => /^(?:contract|index)_id$/.test(column));
-  const beginAt = columns.findIndex((column) => /^(?:date|session_utc|from)$/.test(column));
+  const kindAt = columns.indexOf("kind");
+  const idAt = columns.findIndex((column) => /^(?:(?:contract|index)_)?id$/.test(column));
+  const beginAt = columns.findIndex((column) => /^(?:date|session_utc|from|month)$/.test(column));
   const endAt = columns.includes("to") ? columns.indexOf("to") : beginAt;
   const chosen: string[][] = [];
   let before: string | undefined;
   for (const record of text.match(RECORD) ?? []) {
     const fields = record.split(",", Math.max(idAt, beginAt, endAt) + 1);
-    const id = fields[idAt] as string;
+    // An apostrophe makes text of an id that begins with a minus.
+    const plainId = (fields[idAt] as string).replace(/^'/, "");
+    const id = kindAt < 0 ? plainId : `${fields[kindAt]} ${plainId}`;
     const [begin, end] = [beginAt, endAt].map((at) =>
       (fields[at] as string).slice(0, DATE_CHARACTERS),
     );
     if (!touches(begin as string, end as string, limits)) continue;
-    // An apostrophe makes text of an id that begins with a minus.
-    if (ids !== null && !ids.has(id.startsWith("'") ? id.slice(1) : id)) continue;
+    if (ids !== null && !ids.has(id)) continue;
     if (id !== before) chosen.push([]);
     before = id;
     chosen.at(-1)?.push(record);

@@ -2,7 +2,7 @@
 import type { Place } from "../../lib/turns.ts";
 import type { Contract } from "../../market/contract.ts";
 import { COMPOSITE } from "../../market/indices.ts";
-import { FIRST_DATE, parseDate } from "../../market/session.ts";
+import { dateText, FIRST_DATE, lastDayOf, parseDate, parseMonth } from "../../market/session.ts";
 import type { Tier } from "../../market/tier.ts";
 import { withAsked, type AskedId } from "../../render/envelope.ts";
 import { joined, utf8 } from "../../lib/bytes.ts";
@@ -39,11 +39,13 @@ import type { Forms } from "../serve/entity.ts";
 import type { Chosen, PreparedFile } from "../serve/served-file.ts";
 import { QUICK_BYTES_MAX } from "../serve/stream.ts";
 import type { LogView, ServedSnapshot } from "../world.ts";
-import { namesIndices, type DataRoute } from "../../public/routes.ts";
+import { isByMonth, namesBoth, namesIndices, type DataRoute } from "../../public/routes.ts";
 import { AFTER_MAX } from "../../public/uncounted-routes.ts";
 
 const MAX_LAST = 2_000;
 const IN_CATALOG = "expected the id of a contract of the catalog; /contracts lists all ids";
+const IN_EITHER =
+  "expected the id of a contract of the catalog or of an index; /contracts and /indices list all ids";
 /** Less is sent plain: coding would take longer than sending. */
 const CODED_FROM_BYTES = 64 * 1024;
 /** Lines of a long file become bytes when they are so many characters. */
@@ -59,16 +61,15 @@ export interface Selection extends Pick<Limits, "from" | "to" | "last"> {
   readonly after: number | null;
   /** A date: only rows that were first published on it or later. */
   readonly since: string | null;
+  /** The last date of `to`. */
+  readonly lastDate: string | null;
   /** The same for each query that means the same lines. */
   readonly name: string;
 }
 
 /** Reads the selection that the query names, and adds its faults of form to `faults`. Null: none. */
-export function readSelection(
-  { selectedBy = [] }: DataRoute,
-  query: Query,
-  faults: Fault[],
-): Selection | null {
+export function readSelection(route: DataRoute, query: Query, faults: Fault[]): Selection | null {
+  const { selectedBy = [] } = route;
   const given = query.filter(([name]) => selectedBy.some((parameter) => parameter.name === name));
   if (given.length === 0) return null;
   const ids = readItems(given, "ids", faults);
@@ -83,17 +84,23 @@ export function readSelection(
     if (text === undefined || parseDate(text) !== null) return text ?? null;
     return refuse(name, `expected a date such as 2026-11-21, from ${FIRST_DATE} on`);
   };
-  const from = date("from");
-  const to = date("to");
+  const month = (name: string): string | null => {
+    const text = valueOf(given, name);
+    if (text === undefined || parseMonth(text) !== null) return text ?? null;
+    return refuse(name, "expected a month such as 2026-10");
+  };
+  const [what, read] = isByMonth(route) ? ["month", month] : ["date", date];
+  const [from, to] = [read("from"), read("to")];
   if (from !== null && to !== null && from > to)
-    refuse("from", `expected a date not after to, ${to}`);
+    refuse("from", `expected a ${what} not after to, ${to}`);
+  const lastDate = to !== null && isByMonth(route) ? dateText(lastDayOf(to)) : to;
   const last = readWhole(given, "last", 1, MAX_LAST, faults);
   const after = readWhole(given, "after", 0, AFTER_MAX, faults);
   const since = date("since");
   const isEither = ["after", "since"].every((name) => valueOf(given, name) !== undefined);
   if (isEither) refuse("since", "expected after or since, not both");
   const named = given.map(([name, value]) => JSON.stringify([name, ...value.split(",").sort()]));
-  return { ids, segments, from, to, last, after, since, name: named.sort().join() };
+  return { ids, segments, from, to, last, after, since, lastDate, name: named.sort().join() };
 }
 
 /**
@@ -236,12 +243,17 @@ async function limitsOf(
     return denial ?? { ...limits, ids: new Set(items) };
   }
   const { found, unknown, faults } = lookUp("ids", items, contracts.find);
+  const indices = namesBoth(route) ? items.filter((id) => indicesIn(catalog).byId.has(id)) : [];
+  const others = unknown.filter((id) => !indices.includes(id));
+  const expected = namesBoth(route) ? IN_EITHER : IN_CATALOG;
   const denial =
-    faultsDenial([...faults, ...unknownContracts(unknown, catalog, IN_CATALOG)]) ??
+    faultsDenial([...faults, ...unknownContracts(others, catalog, expected)]) ??
     contractsDenial(found, route, tier, snapshot);
   // The order of ids in the query changes neither lines nor tag.
   const asked = askedOf(found).sort((a, b) => (a.asked < b.asked ? -1 : 1));
-  return denial ?? { ...limits, ids: new Set([...found.values()].map(({ id }) => id)), asked };
+  const own = [...found.values()].map(({ id }) => id);
+  const named = [...own.map((id) => `contract ${id}`), ...indices.map((id) => `index ${id}`)];
+  return denial ?? { ...limits, ids: new Set(namesBoth(route) ? named : own), asked };
 }
 
 /** The number of the newest entry before the date, UTC. */

@@ -4,6 +4,7 @@ import type { BoardBasis } from "../../market/series.ts";
 import { sessionUtc } from "../../market/session.ts";
 import type { TierView } from "../../market/view.ts";
 import { WORKBOOK_COLUMNS } from "../../public/columns.ts";
+import { SETTLEMENT_COLUMNS } from "../settlement-columns.ts";
 import { HEADER_FONT } from "./font.ts";
 import { cellText } from "./cell-text.ts";
 
@@ -13,6 +14,10 @@ const BASIS_MEANINGS: { readonly [B in BoardBasis]: string } = {
   estimated: "The level is an estimate; the source neither reports nor assesses it.",
   carried: "No level was given for the session. The last one stands; as_of is its date.",
 };
+
+/** The sheet of the settlements, and how many months of each contract and index it has. */
+export const SETTLEMENTS_SHEET = "Settlements";
+export const SETTLED_MONTHS = 12;
 
 const LABEL_WIDTH = 32;
 const TEXT_WIDTH = 100;
@@ -42,6 +47,8 @@ export function addAboutSheet(workbook: Workbook, view: TierView, attribution: s
   add("Attribution", attribution);
   addHeading("Column");
   for (const { name, meaning } of WORKBOOK_COLUMNS) sheet.addRow([name, meaning]);
+  addHeading(`Column of ${SETTLEMENTS_SHEET}, the last ${SETTLED_MONTHS} settled months`);
+  for (const { name, meaning } of SETTLEMENT_COLUMNS) sheet.addRow([name, meaning]);
   addHeading("Basis");
   for (const [basis, meaning] of Object.entries(BASIS_MEANINGS)) sheet.addRow([basis, meaning]);
 }

@@ -1,5 +1,5 @@
 /**
- * A tier's boards as an Excel workbook (Office Open XML, ECMA-376): one sheet for each board, and
+ * A tier's boards as an Excel workbook (Office Open XML, ECMA-376): one sheet for each board, `Settlements`, and
  * `About`. It uses plain features only, so that Excel and LibreOffice open it without a repair.
  *
  * The same view gives the same bytes at any time and in any time zone: the times inside are the
@@ -9,9 +9,11 @@ import { createRequire } from "node:module";
 import type { Workbook } from "exceljs";
 import { BOARDS } from "../../market/contract.ts";
 import { sessionStartMs, type Session } from "../../market/session.ts";
-import type { BoardRecord, TierView } from "../../market/view.ts";
+import type { TierView } from "../../market/view.ts";
 import { SHEET_NAMES, WORKBOOK_COLUMNS, type BoardColumn } from "../../public/columns.ts";
-import { addAboutSheet } from "./about.ts";
+import { SETTLEMENT_COLUMNS } from "../settlement-columns.ts";
+import type { SettledItem } from "../settlement-files.ts";
+import { addAboutSheet, SETTLED_MONTHS, SETTLEMENTS_SHEET } from "./about.ts";
 import { FONT, HEADER_FONT } from "./font.ts";
 import { cellText, linkTarget, shownWidth } from "./cell-text.ts";
 
@@ -30,12 +32,17 @@ const MAX_TEXT_WIDTH = 50;
 /** The file's bytes. The first call loads exceljs, so that other commands start without it. */
 export async function renderWorkbook(
   view: TierView,
+  settled: readonly SettledItem[],
   about: { readonly attribution: string },
 ): Promise<Buffer> {
   const workbook = emptyWorkbook(view.session);
   for (const board of BOARDS) {
-    addBoardSheet(workbook, SHEET_NAMES[board], view.boards[board]);
+    const rows = view.boards[board].map((record) =>
+      WORKBOOK_COLUMNS.map((each) => each.value(record)),
+    );
+    addSheet(workbook, SHEET_NAMES[board], WORKBOOK_COLUMNS, rows);
   }
+  addSheet(workbook, SETTLEMENTS_SHEET, SETTLED_SHEET_COLUMNS, settledRows(settled));
   addAboutSheet(workbook, view, about.attribution);
   return Buffer.from(await workbook.xlsx.writeBuffer());
 }
@@ -77,10 +84,31 @@ function loadWorkbookClass(): new () => Workbook {
   return requireOfExceljs("./lib/doc/workbook.js") as new () => Workbook;
 }
 
-function addBoardSheet(workbook: Workbook, name: string, records: readonly BoardRecord[]): void {
-  const rows = records.map((record) => WORKBOOK_COLUMNS.map((column) => column.value(record)));
+/** The months of a year: all of five years would take more space than the rest of the workbook. */
+function settledRows(settled: readonly SettledItem[]): (readonly (string | null)[])[] {
+  return settled.flatMap(({ kind, id, months }) =>
+    months
+      .slice(-SETTLED_MONTHS)
+      .map((settlement) => [kind, id, ...SETTLEMENT_COLUMNS.map((each) => each.value(settlement))]),
+  );
+}
+
+type SheetColumn = Pick<BoardColumn, "name" | "kind" | "shownDecimals">;
+
+const SETTLED_SHEET_COLUMNS: readonly SheetColumn[] = [
+  { name: "kind", kind: "text" },
+  { name: "id", kind: "text" },
+  ...SETTLEMENT_COLUMNS,
+];
+
+function addSheet(
+  workbook: Workbook,
+  name: string,
+  columns: readonly SheetColumn[],
+  rows: readonly (readonly (string | null)[])[],
+): void {
   const sheet = workbook.addWorksheet(name, { views: [{ state: "frozen", ySplit: 1 }] });
-  sheet.columns = WORKBOOK_COLUMNS.map((column, at) => ({
+  sheet.columns = columns.map((column, at) => ({
     header: column.name,
     width: columnWidth(
       column,
@@ -92,13 +120,13 @@ function addBoardSheet(workbook: Workbook, name: string, records: readonly Board
   // Without rows the filter covers only the header: a filter without cells is not valid.
   sheet.autoFilter = {
     from: { row: 1, column: 1 },
-    to: { row: rows.length + 1, column: WORKBOOK_COLUMNS.length },
+    to: { row: rows.length + 1, column: columns.length },
   };
 
   let links = 0;
   for (const [rowAt, row] of rows.entries()) {
     const sheetRow = sheet.getRow(rowAt + 2);
-    for (const [at, column] of WORKBOOK_COLUMNS.entries()) {
+    for (const [at, column] of columns.entries()) {
       const value = row[at] ?? null;
       // A missing cell reads as empty and takes no bytes.
       if (value === null) continue;
@@ -114,13 +142,13 @@ function addBoardSheet(workbook: Workbook, name: string, records: readonly Board
   }
 }
 
-function cellValue({ kind }: BoardColumn, value: string): number | Date | string {
+function cellValue({ kind }: SheetColumn, value: string): number | Date | string {
   if (kind === "decimal") return Number(value);
   const isTime = kind === "date" || kind === "instant";
   return isTime && value >= FIRST_EXCEL_DATE ? new Date(value) : cellText(value);
 }
 
-function numberFormat({ kind, shownDecimals = 0 }: BoardColumn): string {
+function numberFormat({ kind, shownDecimals = 0 }: SheetColumn): string {
   if (kind === "date") return "yyyy-mm-dd";
   if (kind === "instant") return "yyyy-mm-dd hh:mm";
   if (kind !== "decimal") return "General";
@@ -131,7 +159,7 @@ function numberFormat({ kind, shownDecimals = 0 }: BoardColumn): string {
 }
 
 /** Numbers and dates get their whole width (else Excel shows `####`); text gets a limited one. */
-function columnWidth(column: BoardColumn, values: readonly (string | null)[]): number {
+function columnWidth(column: SheetColumn, values: readonly (string | null)[]): number {
   const format = numberFormat(column);
   let width = column.name.length;
   for (const value of values) {
