@@ -12,7 +12,7 @@ import { CHAINED_METHOD } from "../market/chained.ts";
 import { COMPOSITE } from "../market/indices.ts";
 import { SETTLED_KINDS } from "../market/settlements.ts";
 import { BOARD_BASES } from "../market/series.ts";
-import { SETTLEMENT_COLUMNS } from "../render/settlement-columns.ts";
+import { SETTLEMENT_COLUMNS } from "./settlement-columns.ts";
 import { KEY_TIER_NAMES, type KeyTierName } from "../market/tier.ts";
 
 export const BASKET = "basket";

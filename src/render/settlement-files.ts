@@ -14,7 +14,7 @@ import { historyFloor } from "../market/tier.ts";
 import type { TierView } from "../market/view.ts";
 import { envelopeFields, type Envelope } from "./envelope.ts";
 import type * as schemas from "../public/payload-schemas.ts";
-import { SETTLEMENT_COLUMNS } from "./settlement-columns.ts";
+import { SETTLEMENT_COLUMNS } from "../public/settlement-columns.ts";
 
 /** What is settled, with the months that a tier sees. */
 export interface SettledItem {

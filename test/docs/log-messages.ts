@@ -90,7 +90,8 @@ interface Message {
 
 const SOURCE = join(import.meta.dirname, "../../src");
 /** A call that writes a line, or that hands one on with its text as the last argument. */
-const CALL = /\b(?:log|logger)\.(info|warn|error)\(|\b(info)\(\{|\bform\("(warn)",|#(report)\(|\bobserver\.(failed)\(/g;
+const CALL =
+  /\b(?:log|logger)\.(info|warn|error)\(|\b(info)\(\{|\bform\("(warn)",|#(report)\(|\bobserver\.(failed)\(/g;
 
 /** Every message that the sources of the proxy write. Throws if one has no meaning, or the reverse. */
 export function logMessages(): readonly (Message & { meaning: string; remedy: string })[] {
@@ -103,7 +104,8 @@ export function logMessages(): readonly (Message & { meaning: string; remedy: st
     for (const call of source.matchAll(CALL)) {
       const [, byLogger, byInfo, byEvent, byReport, byCore] = call;
       const text = lastArgument(source, call.index);
-      const level = byLogger ?? byInfo ?? byEvent ?? ((byReport ?? byCore) === undefined ? "" : "error");
+      const level =
+        byLogger ?? byInfo ?? byEvent ?? ((byReport ?? byCore) === undefined ? "" : "error");
       if (text !== null) found.set(text, level);
     }
   }

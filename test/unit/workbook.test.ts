@@ -8,7 +8,7 @@ import { BOARDS } from "../../src/market/contract.ts";
 import { parseSession, type Session } from "../../src/market/session.ts";
 import { TIERS } from "../../src/market/tier.ts";
 import { COLUMNS, WORKBOOK_COLUMNS, type BoardColumn } from "../../src/public/columns.ts";
-import { SETTLEMENT_COLUMNS } from "../../src/render/settlement-columns.ts";
+import { SETTLEMENT_COLUMNS } from "../../src/public/settlement-columns.ts";
 import { renderWorkbook } from "../../src/render/workbook/workbook.ts";
 import { listing, VARIED, viewOf } from "./market-fixture.ts";
 import type { SettledItem } from "../../src/render/settlement-files.ts";

@@ -4,7 +4,7 @@ import type { BoardBasis } from "../../market/series.ts";
 import { sessionUtc } from "../../market/session.ts";
 import type { TierView } from "../../market/view.ts";
 import { WORKBOOK_COLUMNS } from "../../public/columns.ts";
-import { SETTLEMENT_COLUMNS } from "../settlement-columns.ts";
+import { SETTLEMENT_COLUMNS } from "../../public/settlement-columns.ts";
 import { HEADER_FONT } from "./font.ts";
 import { cellText } from "./cell-text.ts";
 

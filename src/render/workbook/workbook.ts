@@ -11,7 +11,7 @@ import { BOARDS } from "../../market/contract.ts";
 import { sessionStartMs, type Session } from "../../market/session.ts";
 import type { TierView } from "../../market/view.ts";
 import { SHEET_NAMES, WORKBOOK_COLUMNS, type BoardColumn } from "../../public/columns.ts";
-import { SETTLEMENT_COLUMNS } from "../settlement-columns.ts";
+import { SETTLEMENT_COLUMNS } from "../../public/settlement-columns.ts";
 import type { SettledItem } from "../settlement-files.ts";
 import { addAboutSheet, SETTLED_MONTHS, SETTLEMENTS_SHEET } from "./about.ts";
 import { FONT, HEADER_FONT } from "./font.ts";
