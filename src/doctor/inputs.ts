@@ -5,7 +5,7 @@ import { ChipboardError, InputError } from "../lib/errors.ts";
 import { counted } from "../lib/text.ts";
 import { readCatalog } from "../feed/catalog.ts";
 import { Complaints } from "../feed/complaints.ts";
-import { readMap } from "../feed/map-file.ts";
+import { readMap } from "../feed/map.ts";
 import type { InputSource } from "../feed/source.ts";
 import { sessionAt, sessionKey, sessionStartMs, type Session } from "../market/session.ts";
 import type { PublishRequest } from "../publish/request.ts";

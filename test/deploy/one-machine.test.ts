@@ -174,6 +174,7 @@ test("first publish: works from a folder that the service cannot read", async ()
 });
 
 test("start: the proxy serves, the timers are set, and the hardened units run", async () => {
+  await offer({ a: 11, b: 5 });
   const printed = await machine.expect(blocks("Start").join(""));
   expect(printed).toMatch(/^ok +port +127\.0\.0\.1:8080 is held by chipboard itself/m);
   expect(printed).toMatch(/^--store .* CHIPBOARD_STORE in \/etc\/chipboard\/chipboard\.env$/m);
@@ -414,7 +415,10 @@ describe("a fault is told once, and once when it is over", () => {
       await eventually(async () => Number(await machine.expect(count)) > before);
     }
     await isActive("chipboard.service");
-    await areTold("units", () => Promise.resolve());
+    await isTold("units", "bad");
+    // The next look finds no restart.
+    await isTold("units", "well again");
+    expect(await told("units")).toEqual(["bad", "well again"]);
   });
 
   test("one that hangs", async () => {
