@@ -1,6 +1,6 @@
 /** The command tree. A failure prints a message on standard error and sets the exit code. */
 import { Command, CommanderError } from "commander";
-import { isJsonConfigured, requireValues, unknownVariables } from "./lib/config.ts";
+import { isJsonConfigured, requireVariables, unknownVariables } from "./lib/config.ts";
 import { ChipboardError, EXIT, PrintedError, type ExitCode } from "./lib/errors.ts";
 import { plainLines, plainText, printJson } from "./lib/terminal.ts";
 import { PROGRAM } from "./lib/version.ts";
@@ -50,8 +50,13 @@ export const COMMANDS: readonly {
   },
   {
     name: "doctor",
-    description: "look over clock, store, state, ports, certificate and options of a service",
+    description: "look over a whole service: proxy, store, state, feeds, jobs and backups",
     load: async () => (await import("./commands/doctor-command.ts")).doctorCommand(),
+  },
+  {
+    name: "guard",
+    description: "look as doctor does, tell a person of each change, and try the backup each week",
+    load: async () => (await import("./commands/guard-command.ts")).guardCommand(),
   },
   {
     name: "mcp",
@@ -115,9 +120,7 @@ export async function run(argv: readonly string[]): Promise<ExitCode> {
   // Before a command acts, but after its help has answered.
   program.hook("preAction", async (_program, command) => {
     json = command.opts()["json"] === true;
-    const unknown = await unknownVariables(loadAll);
-    if (unknown !== null) throw unknown;
-    requireValues(command);
+    await requireVariables(command, loadAll);
   });
   try {
     for (const { name, description, load } of COMMANDS) {

@@ -6,9 +6,9 @@ import { PRIVATE_FILE_MODE } from "../lib/modes.ts";
 import { printJson, printLine, progressTo } from "../lib/terminal.ts";
 import { MAX_INPUT_MEGABYTES, MAX_INPUT_ROWS, MAX_ROW_CHARACTERS } from "../feed/text-reader.ts";
 import type { RestatementOrder } from "../market/published-series.ts";
-import { sessionAt } from "../market/session.ts";
+import { sessionAt, type Session } from "../market/session.ts";
 import type { PublishResult } from "../publish/release.ts";
-import type { Progress } from "../publish/request.ts";
+import type { Progress, PublishRequest } from "../publish/request.ts";
 import type { ObjectStore } from "../ports/store.ts";
 import { isClosedDay } from "./closed-days.ts";
 import { examples, withOptions } from "./every-command.ts";
@@ -94,8 +94,6 @@ type Run = (store: ObjectStore, progress: Progress) => Promise<PublishResult>;
 /** What the options ask for. Throws InputError for options that make no sense together. */
 async function runOf(options: PublishOptions, command: Command): Promise<Run> {
   const clock = clockFromEnvironment();
-  const { dryRun = false, by = null, why = null } = options;
-  const release = { dryRun, by, why, keys: await logKeysFrom(options) };
   const restateSeries = restatementFrom(options);
   const isAlone = restateSeries !== undefined && inputOptions(command).length === 0;
   const reason = isAlone ? restateSeries.reason : options.rerender;
@@ -104,16 +102,36 @@ async function runOf(options: PublishOptions, command: Command): Promise<Run> {
     const { rerender } = await import("../publish/rerender.ts");
     const { maxGap } = options;
     const accept = isNamed(command, "accept") ? (options.accept ?? []) : [];
+    const { dryRun = false, by = null, why = null } = options;
     const renewal = {
-      ...release,
+      dryRun,
+      by,
+      why,
+      keys: await logKeysFrom(options),
       ...(isAlone && { restates: restateSeries }),
       timeGates: timeGatesFrom({ accept, maxGap }),
       ...(isNamed(command, "attribution") && { attribution: options.attribution as string }),
     };
     return (store, progress) => rerender(reason, renewal, store, clock, progress);
   }
-  const { sourceOf } = await import("../feed/source.ts");
   const { publish } = await import("../publish/publish.ts");
+  const session = options.session ?? sessionAt(clock.now());
+  const { closed = [], holidays } = options;
+  const request = await requestFrom(options, session, await isClosedDay(session, closed, holidays));
+  return (store, progress) => publish(request, store, clock, progress);
+}
+
+/**
+ * The request for a session with the inputs that the options name. Throws InputError for options that make no sense
+ * together, and for files of keys.
+ */
+export async function requestFrom(
+  options: PublishOptions,
+  session: Session,
+  isClosedDay: boolean,
+): Promise<PublishRequest> {
+  const { sourceOf } = await import("../feed/source.ts");
+  const { dryRun = false, by = null, why = null } = options;
   const words = [
     options.catalog,
     options.map,
@@ -132,10 +150,11 @@ async function runOf(options: PublishOptions, command: Command): Promise<Run> {
   const headers = feedHeadersFrom(options);
   const allowedHosts = allowedHostsFrom(options);
   const source = (location: string) => sourceOf(location, headers, allowedHosts);
-  const session = options.session ?? sessionAt(clock.now());
-  const { closed = [], holidays } = options;
-  const request = {
-    ...release,
+  return {
+    dryRun,
+    by,
+    why,
+    keys: await logKeysFrom(options),
     catalog: options.catalog === undefined ? null : source(options.catalog),
     quotes: (options.quotes ?? []).map(source),
     closes: (options.closes ?? []).map(source),
@@ -143,8 +162,8 @@ async function runOf(options: PublishOptions, command: Command): Promise<Run> {
     session,
     attribution: options.attribution ?? null,
     revise: options.revise ?? null,
-    restateSeries,
-    gates: { ...gatesFrom(options), isClosedDay: await isClosedDay(session, closed, holidays) },
+    restateSeries: restatementFrom(options),
+    gates: { ...gatesFrom(options), isClosedDay },
     hold: heldFrom(options),
     holdInvalid: options.holdInvalid ?? false,
     ignoreUnknown: options.ignoreUnknown ?? false,
@@ -152,7 +171,6 @@ async function runOf(options: PublishOptions, command: Command): Promise<Run> {
     noticeStillSessions: options.noticeStill,
     waitMs: options.wait ?? 0,
   };
-  return (store, progress) => publish(request, store, clock, progress);
 }
 
 /** Throws InputError if an option of restatements stands without `--restate-series`. */

@@ -3,6 +3,7 @@
  * says what to do, and whether `serve` refuses to start without it. Tests compare the table with metrics and alerts.
  */
 import { ChipboardError, EXIT, type ExitCode } from "../lib/errors.ts";
+import { counted } from "../lib/text.ts";
 
 const OPERATE = "docs/operate";
 
@@ -11,6 +12,11 @@ interface CheckRow {
   readonly alert: string | null;
   readonly runbook: string;
   readonly refusedAtStart: boolean;
+}
+
+/** A check of the jobs, of which proxies know nothing. */
+function ofJobs(page: string) {
+  return { gauge: null, alert: null, runbook: `${OPERATE}/${page}`, refusedAtStart: false };
 }
 
 export const CHECKS = {
@@ -53,7 +59,7 @@ export const CHECKS = {
   state: {
     gauge: "chipboard_state_up",
     alert: "ChipboardStateDown",
-    runbook: `${OPERATE}/s3-redis.md#many-machines-s3-and-redis`,
+    runbook: `${OPERATE}/troubleshooting.md#the-state-does-not-answer`,
     refusedAtStart: true,
   },
   writes: {
@@ -98,6 +104,12 @@ export const CHECKS = {
     runbook: `${OPERATE}/troubleshooting.md#the-proxy-does-not-serve`,
     refusedAtStart: true,
   },
+  public: {
+    gauge: null,
+    alert: null,
+    runbook: `${OPERATE}/troubleshooting.md#the-proxy-does-not-serve`,
+    refusedAtStart: false,
+  },
   "metrics-port": {
     gauge: null,
     alert: "ChipboardDown",
@@ -116,6 +128,19 @@ export const CHECKS = {
     runbook: `${OPERATE}/install.md#tls`,
     refusedAtStart: true,
   },
+  units: ofJobs("troubleshooting.md#the-proxy-does-not-serve"),
+  catalog: ofJobs("troubleshooting.md#a-publish-failed"),
+  map: ofJobs("troubleshooting.md#a-publish-failed"),
+  holidays: ofJobs("troubleshooting.md#a-publish-failed"),
+  feeds: ofJobs("troubleshooting.md#a-publish-failed"),
+  publish: ofJobs("troubleshooting.md#a-publish-failed"),
+  prune: ofJobs("backup.md#old-snapshots"),
+  backup: ofJobs("backup.md#backup"),
+  drill: ofJobs("backup.md#the-drill"),
+  timers: ofJobs("install.md#start"),
+  notices: ofJobs("monitoring.md#notices"),
+  ping: ofJobs("monitoring.md#notices"),
+  memory: ofJobs("monitoring.md#notices"),
 } as const satisfies Readonly<Record<string, CheckRow>>;
 
 export type CheckName = keyof typeof CHECKS;
@@ -125,12 +150,18 @@ export const ALERT_LIMITS = {
   unchangedSessions: 4,
   certificateDays: 14,
   freeShare: 0.1,
+  /** A backup is made each night, a prune each week. */
+  backupHours: 36,
+  pruneDays: 8,
 } as const;
 
-/** The outcome of a check. A note is no fault: its code is 0. */
+/** The lines of an error that a finding shows. */
+const DETAILS_SHOWN = 5;
+
+/** The outcome of a check. A note is no fault: its code is 0. Not watched: the option that it needs is not given. */
 export interface Finding {
   readonly check: CheckName;
-  readonly result: "ok" | "note" | "fault" | "unknown";
+  readonly result: "ok" | "note" | "fault" | "unknown" | "not watched";
   /** As the command that meets the fault would exit; 3 for a limit of an alert. */
   readonly exitCode: ExitCode;
   readonly text: string;
@@ -158,14 +189,27 @@ export const unknown = (check: CheckName, why: string): Finding => ({
   result: "unknown",
 });
 
+/** What nobody asked for. `options` would. */
+export const notWatched = (check: CheckName, options: string): Finding => ({
+  ...ok(check, `without ${options}`),
+  result: "not watched",
+});
+
 /** A fault that the same command meets elsewhere, in its words and with its code. */
 export const faultOf = (check: CheckName, error: ChipboardError, remedy: string): Finding => ({
   check,
   result: "fault",
   exitCode: error.exitCode,
-  text: [error.message, ...error.details].join("; "),
+  text: [error.message, ...shownDetails(error)].join("; "),
   remedy,
 });
+
+function shownDetails({ details }: ChipboardError): readonly string[] {
+  const more = details.length - DETAILS_SHOWN;
+  return more <= 0
+    ? details
+    : [...details.slice(0, DETAILS_SHOWN), `and ${counted(more, "more line")}`];
+}
 
 /** A limit of an alert that is exceeded. */
 export const beyondLimit = (check: CheckName, text: string, remedy: string): Finding => ({

@@ -2,7 +2,7 @@
  * `doctor`: looks over a whole service without changing it. Each check asks the code that the commands
  * themselves run, so that doctor finds a fault exactly where publish or serve would meet it.
  */
-import { DAY_MS, HOUR_MS, instantText, type Clock, type ServerTime } from "../lib/clock.ts";
+import { HOUR_MS, instantText, type Clock, type ServerTime } from "../lib/clock.ts";
 import { shownLocation } from "../lib/secrets.ts";
 import {
   ChipboardError,
@@ -13,12 +13,7 @@ import {
   UnreachableError,
 } from "../lib/errors.ts";
 import { counted } from "../lib/text.ts";
-import {
-  createHttpServer,
-  CONNECTION_LIMITS,
-  endOf,
-  type Certificate,
-} from "../hosts/node/server.ts";
+import type { Certificate } from "../hosts/node/server.ts";
 import { feedFigures } from "../market/feed-figures.ts";
 import { behindMs, overdueSessions } from "../core/serve/freshness.ts";
 import { stampOf } from "../served/snapshot.ts";
@@ -43,9 +38,14 @@ import {
   unknown,
   type Finding,
 } from "./checks.ts";
-import { askTime } from "./feed-time.ts";
-import { checkPort } from "./ports.ts";
+import { checkBackup, checkDrill } from "./backups.ts";
+import { checkCertificate } from "./certificate.ts";
+import { checkInputs, type PublishHalf } from "./inputs.ts";
+import { checkJobs } from "./jobs.ts";
+import { lookSeldom, type Memory } from "./memory.ts";
+import { checkMetricsPort, checkProxyPort, checkPublic } from "./ports.ts";
 import { checkSpace } from "./space.ts";
+import { addressOf, checkTimers, checkUnits, readUnits, type JobName } from "./units.ts";
 
 const NAMES_SHOWN = 10;
 
@@ -54,8 +54,7 @@ export interface Service {
   readonly store: ObjectStore;
   /** A folder, or redis://…. */
   readonly state: string;
-  /** What publish reads levels from; only an http(s) address is asked, and only for the time. */
-  readonly feed: string;
+  readonly publish: PublishHalf;
   /** Reads the files that options name, and returns the keys of --verify-key; null: none are named. */
   readonly readFiles: () => Promise<readonly VerifyKey[] | null>;
   /** Reads certificate and key; null: plain HTTP. */
@@ -67,14 +66,31 @@ export interface Service {
   readonly maxGapSessions: number;
   readonly host: string;
   readonly port: number;
+  /** Null: not given. */
+  readonly publicUrl: string | null;
   readonly metricsHost: string;
   /** Null: no metrics. */
   readonly metricsPort: number | null;
+  /** For how many days snapshots are kept; null: all are. */
+  readonly keepDays: number | null;
+  /** The location of `--backup`; null: not given. */
+  readonly backup: string | null;
 }
 
-/** Runs every check, in the order of the table. Throws only on a defect. */
-export async function examine(service: Service): Promise<Finding[]> {
-  const { store, clock } = service;
+/** A look at a service. */
+export interface Look extends Service {
+  /** What earlier looks have found. This one changes it. */
+  readonly memory: Memory;
+  /** Whether this look may rely on earlier ones, and restores the backup each week. */
+  readonly isGuard: boolean;
+}
+
+/** Costly checks of `guard` are made so often. */
+const SELDOM_MS = HOUR_MS;
+
+/** Runs every check but `notices`, `ping` and `memory`, in the order of the table. Throws only on a defect. */
+export async function examine(service: Look): Promise<Finding[]> {
+  const { store, clock, memory, isGuard } = service;
   const state = await orFailure(() => surveyState(service.state));
   const files = await orFailure(service.readFiles);
   const verifyKeys = files instanceof ChipboardError ? null : files;
@@ -83,37 +99,61 @@ export async function examine(service: Service): Promise<Finding[]> {
   const head = isAway ? end : await orFailure(() => findSnapshot(store, "head"));
   const tls = await orFailure(service.readTls);
   const isTls = tls !== null && !(tls instanceof ChipboardError);
-  const feedTime = await askTime(service.feed);
   const nowMs = clock.now();
+  const kept = isGuard ? memory : null;
+  const inputs = await checkInputs(service.publish, store, nowMs, kept);
+  const seldom = { nowMs, ageMs: SELDOM_MS };
+  const logKey = `${store.location} ${end instanceof ChipboardError ? "" : end.newest?.sha256}`;
+  const units = await readUnits();
+  const publicly = await checkPublic(service.publicUrl);
+  const isReached = publicly.result === "ok";
+  const socket = addressOf(units);
+  const { host, port } = service;
+  const { finding: backup, backup: newestBackup } = await checkBackup(
+    service.backup,
+    end,
+    nowMs,
+    memory,
+  );
   return [
-    checkClock(service, end, feedTime, nowMs),
+    checkClock(service, end, inputs.serverTimes, nowMs),
     await checkStore(store, end),
     isAway
       ? unknown("lost", "the store is away")
       : await checkLost(store, state instanceof ChipboardError ? null : state.seen),
-    isAway ? unknown("condition", "the store is away") : await checkCondition(store, end),
-    isAway ? unknown("head", "the store is away") : await checkHead(store, head, verifyKeys),
+    isAway
+      ? unknown("condition", "the store is away")
+      : await lookSeldom(kept, "condition", store.location, seldom, () =>
+          checkCondition(store, end),
+        ),
+    isAway
+      ? unknown("head", "the store is away")
+      : await lookSeldom(kept, "head", logKey, seldom, () => checkHead(store, head, verifyKeys)),
     await checkSpace(store.location, service.state),
     ...checkState(service.state, state),
     checkAge(service, head, nowMs),
     ...checkFeed(head),
-    await checkPort("port", service.host, service.port, isTls),
-    await checkPort("metrics-port", service.metricsHost, service.metricsPort, false),
-    files instanceof ChipboardError
-      ? faultOf("options", files, "correct the file, or name another one")
-      : ok("options", "the files that options name can be used"),
-    checkCertificate(tls, nowMs),
+    await checkProxyPort({ host, port, isTls, socket, isReached }),
+    publicly,
+    await checkMetricsPort(service.metricsHost, service.metricsPort),
+    checkOptions(files, inputs.options),
+    await checkCertificate(tls, service.publicUrl, nowMs),
+    checkUnits(units, memory.restarts, memory.told.units !== undefined),
+    ...inputs.findings,
+    ...(await checkJobs(store, end, service.keepDays, nowMs, memory)),
+    backup,
+    await checkDrill(service.backup, newestBackup, nowMs, memory, isGuard),
+    checkTimers(units, jobsOf(service, inputs.findings)),
   ];
 }
 
 function checkClock(
   { store, maxGapSessions, isClockSet, graceMs }: Service,
   end: LogEnd | ChipboardError,
-  feedTime: ServerTime | null,
+  serverTimes: readonly ServerTime[],
   nowMs: number,
 ): Finding {
   const { newest, head } = end instanceof ChipboardError ? { newest: null, head: null } : end;
-  const serverTimes = feedTime === null ? [] : [feedTime];
   const refusals = timeFindings(store, newest, nowMs, { maxGapSessions, serverTimes });
   const remedy = "set the clock (timedatectl); publish refuses until then";
   if (refusals.length > 0) {
@@ -321,20 +361,24 @@ const named = (contracts: readonly { readonly id: string }[]): string => {
   return `: ${ids.join(", ")}${contracts.length > NAMES_SHOWN ? ", …" : ""}`;
 };
 
-function checkCertificate(tls: Certificate | null | ChipboardError, nowMs: number): Finding {
-  const remedy = "renew it, then systemctl reload chipboard.service";
-  if (tls instanceof ChipboardError) return faultOf("certificate", tls, remedy);
-  if (tls === null) return ok("certificate", "none: this proxy serves plain HTTP");
-  try {
-    createHttpServer(CONNECTION_LIMITS, tls);
-  } catch (error) {
-    if (error instanceof ChipboardError) return faultOf("certificate", error, remedy);
-    throw error;
-  }
-  const endMs = endOf(tls);
-  const text = `ends ${instantText(endMs)}, in ${Math.floor((endMs - nowMs) / DAY_MS)} days`;
-  const isEnding = endMs - nowMs < ALERT_LIMITS.certificateDays * DAY_MS;
-  return isEnding ? beyondLimit("certificate", text, remedy) : ok("certificate", text);
+function checkOptions(
+  files: readonly VerifyKey[] | null | ChipboardError,
+  publish: ChipboardError | null,
+): Finding {
+  const wrong = files instanceof ChipboardError ? files : publish;
+  return wrong === null
+    ? ok("options", "the options, and the files that they name, can be used")
+    : faultOf("options", wrong, "correct the file, or name another one");
+}
+
+/** The jobs that this service has, by its options. */
+function jobsOf({ backup, keepDays }: Service, inputs: readonly Finding[]): ReadonlySet<JobName> {
+  const isFed = inputs.some(({ check, result }) => check === "feeds" && result !== "not watched");
+  return new Set([
+    ...(isFed ? (["publish"] as const) : []),
+    ...(backup === null ? [] : (["backup"] as const)),
+    ...(keepDays === null ? [] : (["prune"] as const)),
+  ]);
 }
 
 const hours = (ms: number): string => `${(ms / HOUR_MS).toFixed(1)} hours`;

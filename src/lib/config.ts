@@ -138,12 +138,32 @@ const isYes = (value: string): boolean => /^(?:1|true|yes|on)$/i.test(value);
 /** Whether CHIPBOARD_JSON asks for output for programs. For errors before a command has read its options. */
 export const isJsonConfigured = (): boolean => isYes(process.env["CHIPBOARD_JSON"] ?? "");
 
-/** Throws InputError if a variable of `command` has a wrong value. */
-export function requireValues({ options }: Command): void {
-  for (const option of options) {
-    const error = variableErrors.get(option);
-    if (error !== undefined) throw error;
-  }
+/** The error of the first variable of `command` that has a wrong value; null: none has. */
+const wrongValue = ({ options }: Command): InputError | null =>
+  options.map((option) => variableErrors.get(option)).find((error) => error !== undefined) ?? null;
+
+/** The errors of variables, by commands that report them themselves. */
+const reported = new WeakMap<Command, InputError | null>();
+
+/** The action of `command` asks `variableErrorOf` itself: it runs although a variable is wrong. */
+export const reportVariables = (command: Command): void => void reported.set(command, null);
+
+/** The error that `requireVariables` found for a command that reports it itself. */
+export const variableErrorOf = (command: Command): InputError | null =>
+  reported.get(command) ?? null;
+
+/**
+ * Throws InputError if a variable of `command` has a wrong value, or if one is set that no command has. A command that
+ * reports this itself gets the error instead. `load` gives all commands, for the message only.
+ */
+export async function requireVariables(
+  command: Command,
+  load: () => Promise<readonly Command[]>,
+): Promise<void> {
+  const error = (await unknownVariables(load)) ?? wrongValue(command);
+  if (error === null) return;
+  if (!reported.has(command)) throw error;
+  reported.set(command, error);
 }
 
 /**
@@ -277,8 +297,11 @@ export const outboundProxies = (): Proxies => proxiesIn(process.env);
 /** The store that the environment names; "": none. */
 export const configuredStore = (): string => process.env["CHIPBOARD_STORE"] ?? "";
 
-/** The feed of levels that the environment names; "": none. */
-export const configuredFeed = (): string => process.env["CHIPBOARD_QUOTES"] ?? "";
+/** Where notices go, and whether as JSON; null: NOTICE_URL is not set. */
+export const noticeAddress = (): { readonly url: string; readonly isJson: boolean } | null => {
+  const { NOTICE_URL: url = "", NOTICE_FORMAT: format } = process.env;
+  return url === "" ? null : { url, isJson: format === "json" };
+};
 
 /** The clock of this run: the real one, or the one that `CHIPBOARD_NOW` starts. */
 export const clockFromEnvironment = (): Clock => createClock(process.env["CHIPBOARD_NOW"]);

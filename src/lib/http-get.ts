@@ -4,7 +4,7 @@
  */
 import { once } from "node:events";
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
-import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import { Agent as HttpsAgent, request as httpsRequest, type AgentOptions } from "node:https";
 import { outboundProxies } from "./config.ts";
 import { DamageError, errorCode, reasonOf, UnreachableError } from "./errors.ts";
 import { isLoopback } from "./key-address.ts";
@@ -22,7 +22,9 @@ export interface HttpAnswer {
 
 export interface HttpRequest {
   /** GET by default. */
-  readonly method?: "HEAD";
+  readonly method?: "HEAD" | "POST";
+  /** Of POST. */
+  readonly content?: string;
   readonly agent: HttpAgent;
   readonly headers: Readonly<Record<string, string>>;
   /** For a body with status 200. */
@@ -37,18 +39,18 @@ export interface HttpRequest {
  * Keeps at most so many connections to the service at `url`, through a proxy if the environment names one.
  * A key in plain HTTP must not leave the machine, so loopback is always asked directly.
  */
-export function agentFor(url: string, connections: number): HttpAgent {
+export function agentFor(url: string, connections: number, tls: AgentOptions = {}): HttpAgent {
   const proxies = isLoopback(new URL(url).hostname) ? null : { proxyEnv: outboundProxies() };
-  const settings = { keepAlive: true, maxSockets: connections, ...proxies };
+  const settings = { keepAlive: true, maxSockets: connections, ...proxies, ...tls };
   return url.startsWith("https:") ? new HttpsAgent(settings) : new HttpAgent(settings);
 }
 
 /**
- * The answer to GET or HEAD; redirects are not followed. Throws DamageError if the reply is no HTTP answer or too
+ * The answer to GET, HEAD or POST; redirects are not followed. Throws DamageError if the reply is no HTTP answer or too
  * large; UnreachableError if none comes.
  */
 export async function get(address: string, asked: HttpRequest): Promise<HttpAnswer> {
-  const { agent, headers, maxBytes, timeoutMs, method = "GET" } = asked;
+  const { agent, headers, maxBytes, timeoutMs, method = "GET", content } = asked;
   const what = `${method} ${address}`;
   const late = AbortSignal.timeout(timeoutMs);
   const signal = asked.signal === undefined ? late : AbortSignal.any([asked.signal, late]);
@@ -67,7 +69,7 @@ export async function get(address: string, asked: HttpRequest): Promise<HttpAnsw
     request.emit("error", new DamageError(`${what} changes the protocol`));
   });
   try {
-    request.end();
+    request.end(content);
     const [response] = (await once(request, "response")) as [IncomingMessage];
     const { statusCode: status = 0, headers: fields } = response;
     const bytesMax = status === 200 ? maxBytes : Math.min(maxBytes, REFUSAL_BYTES_MAX);

@@ -77,7 +77,7 @@ export type Month = string;
 /** The month of a day. */
 export const monthOf = (day: Day): Month => dateText(day).slice(0, "2026-11".length);
 
-/** Reads `YYYY-MM`; null for anything but a month from that of FIRST_DATE to 9999-12. */
+/** Reads `YYYY-MM`; null for anything but a month from 1900-01 to 9999-12. */
 export const parseMonth = (text: string): Month | null =>
   parseDate(`${text}-01`) === null ? null : text;
 

@@ -56,11 +56,11 @@ export interface Settlement extends MonthTerms {
 /** The settlements of contracts, or of indices, by id; months ascending. */
 export type SettlementsById = ReadonlyMap<string, readonly Settlement[]>;
 
-/** What is settled, in the order in which files list it. */
+/** The kinds of settlements, in the order of files. */
 export const SETTLED_KINDS = ["index", "contract"] as const;
 export type SettledKind = (typeof SETTLED_KINDS)[number];
 
-/** Of the months that the tier with the longest history shows. What has none is left out. */
+/** Of the months that the tier with the longest history shows. An id without any is left out. */
 export type Settlements = { readonly [K in SettledKind]: SettlementsById };
 
 export const NO_SETTLEMENTS: Settlements = { index: new Map(), contract: new Map() };
@@ -77,8 +77,8 @@ const NO_SERIES = new Series(new Levels());
 const NO_DAY: MonthFigures = { days: 0, figures: null };
 
 /**
- * The settlements at a session, which the entry `publication` publishes: those of the head, `before`, and those that
- * are due and have a day by now. Contracts and indices that left the catalog keep theirs.
+ * The settlements at a session, which the entry `publication` publishes: the head has those of `before`,
+ * and this entry adds the months that are due and have a day by now. Contracts and indices that left the catalog keep theirs.
  */
 export function settle(
   market: Market,

@@ -1,4 +1,4 @@
-/** The settlements that a tier sees: all as CSV, and those of a contract or an index as JSON. */
+/** The settlements that a tier sees: as CSV all of them, as JSON the months of a contract or an index. */
 import { csvText, harmless } from "../lib/csv.ts";
 import { exactly, jsonText } from "../lib/json.ts";
 import { inBoardOrder, type Contract } from "../market/contract.ts";
@@ -16,7 +16,7 @@ import { envelopeFields, type Envelope } from "./envelope.ts";
 import type * as schemas from "../public/payload-schemas.ts";
 import { SETTLEMENT_COLUMNS } from "../public/settlement-columns.ts";
 
-/** What is settled, with the months that a tier sees. */
+/** A contract or an index, with the settled months that a tier sees. */
 export interface SettledItem {
   readonly kind: SettledKind;
   readonly id: string;

@@ -77,6 +77,10 @@ export const surveyState = (
     seen: await seenIn(driver.storage),
   }));
 
+/** How many accounts a state has, also one in a backup file. Throws as `withRegistry` does. */
+export const accountsIn = (location: string): Promise<number> =>
+  withDriver(location, "use", ({ storage }) => countAccounts(storage));
+
 /**
  * The state of `location` for one of any number of proxies. Throws InputError, NoStateError, or
  * UnreachableError if the state does not answer, cannot be used, or may drop its keys.

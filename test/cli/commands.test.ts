@@ -24,6 +24,11 @@ const SERVE = [
     " ",
   ),
 ];
+/** What every run of publish knows. */
+const PUBLISH =
+  "--catalog --quotes --closes --map --feed-header --wait --round --closed --holidays --attribution --by --max-move --min-coverage --max-gap --keep-days --sign-key".split(
+    " ",
+  );
 const STATE = ["--state", "--json"];
 /** They name a single act, let something through, or change an account: a variable would do that again, unseen. */
 const WITHOUT_VARIABLE = [
@@ -36,7 +41,7 @@ const WITHOUT_VARIABLE = [
   ..."--yes --suspend --resume --tier --trial-days --note --update --accounts --expires --label".split(
     " ",
   ),
-  ..."--overlap --per --month --csv --restate-members".split(" "),
+  ..."--overlap --per --month --csv --restate-members --backup --memory --ping --test".split(" "),
 ];
 
 describe("--help", () => {
@@ -63,7 +68,8 @@ describe("--help", () => {
       ],
     ],
     ["serve", SERVE],
-    ["doctor", [...SERVE, "--verify-key", "--max-gap"]],
+    ["doctor", [...SERVE, ...PUBLISH, "--verify-key", "--backup", "--memory", "--ping"]],
+    ["guard", [...SERVE, ...PUBLISH, "--verify-key", "--backup", "--memory", "--ping", "--test"]],
     ["demo", SERVE],
     ["init", ["--json"]],
     ["snapshots inputs", ["--out", ...STORE]],

@@ -123,13 +123,13 @@ describe("a service that is well", () => {
     expect(found).toMatchObject({ exit_code: worst, ...rowOf(check) });
   });
 
-  test("the clock is compared with the server of the feed, which is asked for nothing else", async () => {
+  test("the feed is read, and the clock is compared with its server", async () => {
     const asked: string[] = [];
     let aheadMs = 0;
     const server = createServer(({ method, url }, response) => {
       asked.push(`${method} ${url}`);
       response.setHeader("date", new Date(Date.now() + aheadMs).toUTCString());
-      response.writeHead(401).end();
+      response.end(quotesOf({ a: 11, b: 5 }));
     }).listen(0, "127.0.0.1");
     await once(server, "listening");
     const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -137,7 +137,7 @@ describe("a service that is well", () => {
     const right = await doctor("", feed);
     expect([right.code, right.texts["clock"]]).toEqual([
       0,
-      expect.stringContaining(`within 5 minutes of http://${address}`),
+      expect.stringContaining(`within 5 minutes of http://${address}/feed`),
     ]);
     aheadMs = 13 * 3_600_000;
     const wrong = await doctor("", feed);
@@ -146,13 +146,14 @@ describe("a service that is well", () => {
       "fault",
       expect.stringMatching(/: it is 7(?:79|80|81) minutes behind, expected at most 5$/),
     ]);
-    expect(asked).toEqual(["HEAD /", "HEAD /"]);
+    expect(asked).toEqual(["GET /feed?key=secret", "GET /feed?key=secret"]);
     server.close();
-    for (const quotes of [feed.CHIPBOARD_QUOTES, "q.csv", "http://["]) {
-      const { code, texts } = await doctor("", { CHIPBOARD_QUOTES: quotes });
-      expect([quotes, code]).toEqual([quotes, 0]);
-      expect(texts["clock"]).toContain("no server to compare it with");
-    }
+    const file = await doctor("", { CHIPBOARD_QUOTES: "q.csv" });
+    expect([file.code, file.results["feeds"]]).toEqual([0, "ok"]);
+    expect(file.texts["clock"]).toContain("no server to compare it with");
+    const gone = await doctor("", feed);
+    expect([gone.code, gone.results["feeds"]]).toEqual([2, "fault"]);
+    expect(gone.texts["feeds"]).not.toContain("secret");
   });
 
   testUnprivileged()(
@@ -236,6 +237,7 @@ describe("the configuration in force", () => {
       CHIPBOARD_GRACE: "30m",
       CHIPBOARD_STORE: "./snapshots",
       CHIPBOARD_QUOTES: "q.csv",
+      CHIPBOARD_REMEMBER: "seen.json",
       CHIPBOARD_ENV_FILE: "/etc/chipboard/chipboard.env CHIPBOARD_STORE",
     });
     expect(valueOf(found, "--poll")).toMatchObject({ value: "1s", source: "option" });
@@ -245,7 +247,8 @@ describe("the configuration in force", () => {
       source: "file",
       file: "/etc/chipboard/chipboard.env",
     });
-    expect(found.json.other_variables).toEqual(["CHIPBOARD_QUOTES"]);
+    expect(valueOf(found, "--quotes")).toMatchObject({ value: '["q.csv"]', source: "variable" });
+    expect(found.json.other_variables).toEqual(["CHIPBOARD_REMEMBER"]);
     expect(JSON.stringify(found.json)).not.toContain("hidden");
   });
 
@@ -268,7 +271,7 @@ test("the members of --json are these, for programs that read them", async () =>
   const row = ["gauge", "alert", "runbook", "refused_at_start"];
   for (const each of json.checks) {
     expect(Object.keys(each)).toEqual([...found, ...row]);
-    expect(each.result).toMatch(/^(?:ok|note|fault|unknown)$/);
+    expect(each.result).toMatch(/^(?:ok|note|fault|unknown|not watched)$/);
     expect(each.exit_code > 0).toBe(each.result === "fault");
   }
   for (const each of json.configuration) {

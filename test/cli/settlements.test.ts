@@ -94,7 +94,7 @@ describe("a month settles", () => {
     // Eight days at 6, and two at 8.
     const september = { average: "6.4", last: "8", days: "10", settled_by: "3" };
     expect(await rowOf(store, "e", "2026-09")).toMatchObject(september);
-    // What was settled with 16 days stays so.
+    // A month that was settled with 16 days keeps them.
     const row = {
       average: "7",
       days: "16",

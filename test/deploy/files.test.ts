@@ -75,7 +75,7 @@ test("every variable and every option that the texts name exists", () => {
 
 testWith("shellcheck")("shellcheck finds nothing in the scripts", async () => {
   const scripts = names.filter((name) => textOf(name).startsWith("#!/bin/sh\n"));
-  expect(scripts.toSorted()).toEqual(["backup", "chipboard", "notice", "run", "watch", "watched"]);
+  expect(scripts.toSorted()).toEqual(["backup", "chipboard", "guard", "notice", "run", "watched"]);
   // The template of `init`, with any program in its slots.
   const template = await readFile(join(ROOT, "src/commands/init/chipboard"), "utf8");
   const folder = await mkdtemp(join(tmpdir(), "chipboard-scripts-"));

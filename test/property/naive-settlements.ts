@@ -1,6 +1,6 @@
 /**
  * Settlements from the words of the contract and without any shortcut: which months a publication settles, with which
- * figures, and what is known of them now. Rows are those of /settlements.csv.
+ * figures, and the figures as known now. A row of /settlements.csv is a settlement.
  */
 import { fractionOf, isLess, over, plus, rounded, ZERO, type Fraction } from "./naive-fraction.ts";
 import {
@@ -14,7 +14,7 @@ import {
 
 const FIGURES = ["average", "last", "high", "low"] as const;
 
-/** The figures of a month; those of an index as known now are near these numbers, all others exact texts. */
+/** The figures of a month; an index as known now has numbers, which are nearly right, and all else exact texts. */
 export interface NaiveFigures {
   readonly days: number;
   /** Null: no day, or a break. */
@@ -104,7 +104,7 @@ function contractMonth(levels: readonly SeriesLevel[], days: readonly number[]):
   return isBroken ? { days: days.length, figures: null } : exactFigures(closes, 6);
 }
 
-/** The settlements after a run that goes on from those of its parent, which have the ids of now. */
+/** The settlements after a run. `parent` are the settlements before it, under the ids of now. */
 export function settledAfter(
   parent: NaiveSettlements,
   { number, session, contracts, ledger }: SeriesRun,

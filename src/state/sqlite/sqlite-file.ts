@@ -136,6 +136,18 @@ export function makePortable(path: string): void {
   database.exec("PRAGMA journal_mode = DELETE");
 }
 
+/** What SQLite finds wrong in the structure of a state's file, in one line; null: nothing. */
+export function damageIn(path: string): string | null {
+  try {
+    using database = openExisting(path, true);
+    const rows = database.prepare("PRAGMA integrity_check(3)").all();
+    const found = rows.map((row) => String(row["integrity_check"])).join("; ");
+    return found === "ok" ? null : found;
+  } catch (error) {
+    return reasonOf(error);
+  }
+}
+
 /** Makes a one-line message of a failure of SQLite. */
 export function unfit(folder: string, cause: unknown): UnreachableError {
   if (cause instanceof UnreachableError) return cause;
