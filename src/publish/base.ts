@@ -13,7 +13,7 @@ import { readLogEnd, type LogEnd } from "../snapshot/log/walk.ts";
 import { requireStoreMark } from "../snapshot/store-mark.ts";
 import { parseSettlements } from "../snapshot/settlements-file.ts";
 import { readManifest, readSnapshotFile } from "../snapshot/stored-snapshot.ts";
-import type { PerTier } from "../market/tier.ts";
+import { perTier, type PerTier } from "../market/tier.ts";
 import type { RowsBefore } from "../render/known-rows.ts";
 import type { ObjectStore } from "../ports/store.ts";
 import { FILES, type SnapshotName } from "../store/paths.ts";
@@ -70,6 +70,7 @@ async function baseOf(store: ObjectStore, end: LogEnd): Promise<Base> {
     loadLedger(store, manifest.ledger),
     readRowsBefore(store, publication, manifest),
   ]);
+  const listed = new Set((catalog ?? []).map(({ id }) => id));
   const series = await readSeries(store, publication, manifest, { catalog: catalog ?? [], ledger });
   return {
     end,
@@ -82,7 +83,7 @@ async function baseOf(store: ObjectStore, end: LogEnd): Promise<Base> {
     catalog,
     corrections: corrections === null ? [] : parseCorrections(corrections.bytes, corrections.where),
     ledger,
-    rowsBefore,
+    rowsBefore: perTier((tier) => ({ ...rowsBefore[tier], listed })),
   };
 }
 

@@ -21,7 +21,7 @@ export async function readRowsBefore(
   store: ObjectStore,
   name: SnapshotName,
   { files }: Manifest,
-): Promise<PerTier<RowsBefore>> {
+): Promise<PerTier<Omit<RowsBefore, "listed">>> {
   const textsOf = async (entry: FileEntry): Promise<RecordTexts> => {
     const { key, sha256, bytes } = formsOf(name, entry).gzip as NamedObject;
     const code = await readVerified(store, key, sha256, bytes);
@@ -30,12 +30,12 @@ export async function readRowsBefore(
       slicesOf(entry).map((slice) => [slice.id, () => String(inflatedAtOnce(code, slice, where))]),
     );
   };
-  const rowsOf = async (tier: TierName): Promise<RowsBefore> => {
+  const rowsOf = async (tier: TierName): Promise<Omit<RowsBefore, "listed">> => {
     const at = (path: string) => files.find((file) => file.path === path);
     const [levels, superseded] = [at(FILES.levelsCsv(tier)), at(FILES.supersededCsv(tier))];
     if (levels === undefined || superseded === undefined) return NO_ROWS_BEFORE;
     return { levels: await textsOf(levels), superseded: await textsOf(superseded) };
   };
   const all = TIER_NAMES.map(async (tier) => [tier, await rowsOf(tier)] as const);
-  return Object.fromEntries(await Promise.all(all)) as PerTier<RowsBefore>;
+  return Object.fromEntries(await Promise.all(all)) as PerTier<Omit<RowsBefore, "listed">>;
 }

@@ -12,9 +12,15 @@ export type RecordTexts = ReadonlyMap<string, () => string>;
 export interface RowsBefore {
   readonly levels: RecordTexts;
   readonly superseded: RecordTexts;
+  /** The contracts of the parent's catalog. */
+  readonly listed: ReadonlySet<string>;
 }
 
-export const NO_ROWS_BEFORE: RowsBefore = { levels: new Map(), superseded: new Map() };
+export const NO_ROWS_BEFORE: RowsBefore = {
+  levels: new Map(),
+  superseded: new Map(),
+  listed: new Set(),
+};
 
 /** A row: its record without the contract's id, the numbers of entries and the line break. */
 type RowText = string;
@@ -25,6 +31,8 @@ export class KnownRows {
   readonly #floor: string;
   /** The contracts of the catalog. */
   readonly #listed: ReadonlySet<string>;
+  /** Those and the parent's, by their present ids. */
+  readonly #known: ReadonlySet<string>;
   /** The parent's records, by the present ids of their contracts. */
   readonly #levels = new Map<string, TextOfId>();
   readonly #superseded = new Map<string, readonly TextOfId[]>();
@@ -48,6 +56,7 @@ export class KnownRows {
       catalog.flatMap(({ id, formerly }) => formerly.map((old): [string, string] => [old, id])),
     );
     const newIdOf = (id: string): string => newIds.get(id) ?? id;
+    this.#known = new Set([...this.#listed, ...[...before.listed].map(newIdOf)]);
     // The ledger refuses a rename that joins two contracts with levels; both may have superseded rows.
     for (const [id, text] of before.levels) this.#levels.set(newIdOf(id), { id, text });
     for (const [id, text] of before.superseded) {
@@ -88,7 +97,7 @@ export class KnownRows {
   supersededLines(id: string, rowsOf: () => readonly RowText[]): string {
     if (!this.#ended.has(id)) this.levelLines(id, rowsOf());
     const ended = this.#ended.get(id) as readonly string[];
-    const hasLeft = !this.#listed.has(id);
+    const hadLeft = !this.#known.has(id);
     const before = this.#superseded.get(id) ?? [];
     const kept = before.map((text) => {
       const records = new Records(text);
@@ -103,7 +112,7 @@ export class KnownRows {
     return [
       ...withLeft(
         kept.flatMap((records) => records.takeAll()),
-        hasLeft,
+        hadLeft,
       ),
       ...ended,
     ]
@@ -131,15 +140,15 @@ const dateOf = (record: string): string => record.slice(0, DATE_CHARACTERS);
 const HAS_LEFT = /,(?:true|false)$/;
 
 /**
- * Superseded records with this field. An older program wrote none: if the contract is out of the catalog, the rows that
- * ended last ended because it left.
+ * Superseded records with this field. An older program wrote none: if the contract was out of its catalog, the rows that
+ * ended last ended because it had left.
  */
-function withLeft(records: readonly string[], hasLeft: boolean): readonly string[] {
+function withLeft(records: readonly string[], hadLeft: boolean): readonly string[] {
   const endOf = (record: string): number => Number(record.slice(record.lastIndexOf(",") + 1));
   const older = records.filter((record) => !HAS_LEFT.test(record));
   const last = older.reduce((end, record) => Math.max(end, endOf(record)), 0);
   return records.map((record) =>
-    HAS_LEFT.test(record) ? record : `${record},${hasLeft && endOf(record) === last}`,
+    HAS_LEFT.test(record) ? record : `${record},${hadLeft && endOf(record) === last}`,
   );
 }
 

@@ -3,6 +3,8 @@ import { createHash } from "node:crypto";
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { gunzipSync } from "node:zlib";
+import { answer, fieldsOf } from "../../src/core/answer.ts";
+import type { World } from "../../src/core/world.ts";
 import { checkAgainstOpenApi } from "./recorder.ts";
 
 export interface CallOptions {
@@ -35,47 +37,97 @@ export const SAME_ID = "3c6ef372fe94f82ba54ff53a42";
 /** Every answer is checked against the OpenAPI document and its digest on the way. */
 export async function call(url: string, options: CallOptions = {}): Promise<Received> {
   const { method = "GET", key, headers, body, ca } = options;
-  const received = await new Promise<Omit<Received, "text" | "json" | "requestId">>(
-    (resolve, reject) => {
-      const send = url.startsWith("https:") ? httpsRequest : httpRequest;
-      const target = /^(https?:\/\/[^/]+)(.*)$/.exec(url) as RegExpExecArray;
-      const { hostname, port } = new URL(target[1] as string);
-      const request = send(
-        {
-          hostname,
-          port,
-          path: target[2] === "" ? "/" : target[2],
-          method,
-          agent: false,
-          ...(ca !== undefined && { ca }),
-          headers: { ...(key !== undefined && { authorization: `Bearer ${key}` }), ...headers },
-        },
-        (response) => {
-          const pieces: Buffer[] = [];
-          response.on("data", (piece: Buffer) => pieces.push(piece));
-          response.on("error", reject);
-          response.on("end", () => {
-            const raw = Buffer.concat(pieces);
-            const coding = raw.length === 0 ? undefined : response.headers["content-encoding"];
-            resolve({
-              status: response.statusCode as number,
-              headers: response.headers,
-              raw,
-              body: decoded(raw, coding),
-            });
-          });
-        },
-      );
-      request.on("error", reject);
-      request.end(body);
-    },
-  );
-  const text = received.body.toString("utf8");
-  const isJson = /json/.test(received.headers["content-type"] ?? "") && text !== "";
-  const whole = { ...received, text, json: isJson ? JSON.parse(text) : undefined };
+  const received = await new Promise<Sent>((resolve, reject) => {
+    const send = url.startsWith("https:") ? httpsRequest : httpRequest;
+    const target = /^(https?:\/\/[^/]+)(.*)$/.exec(url) as RegExpExecArray;
+    const { hostname, port } = new URL(target[1] as string);
+    const request = send(
+      {
+        hostname,
+        port,
+        path: target[2] === "" ? "/" : target[2],
+        method,
+        agent: false,
+        ...(ca !== undefined && { ca }),
+        headers: { ...(key !== undefined && { authorization: `Bearer ${key}` }), ...headers },
+      },
+      (response) => {
+        const pieces: Buffer[] = [];
+        response.on("data", (piece: Buffer) => pieces.push(piece));
+        response.on("error", reject);
+        response.on("end", () => {
+          const status = response.statusCode as number;
+          resolve({ status, headers: response.headers, raw: Buffer.concat(pieces) });
+        });
+      },
+    );
+    request.on("error", reject);
+    request.end(body);
+  });
+  return checked(method, url, received);
+}
+
+/** An answer as it came. */
+type Sent = Pick<Received, "status" | "headers" | "raw">;
+
+function checked(method: string, url: string, sent: Sent): Received {
+  const coding = sent.raw.length === 0 ? undefined : sent.headers["content-encoding"];
+  const body = decoded(sent.raw, coding);
+  const text = body.toString("utf8");
+  const isJson = /json/.test(sent.headers["content-type"] ?? "") && text !== "";
+  const whole = { ...sent, body, text, json: isJson ? JSON.parse(text) : undefined };
   checkAgainstOpenApi(method, url, whole);
   checkDigest(method, url, whole);
   return masked(whole);
+}
+
+/** Of these fields Node takes the first; others it joins. */
+const FIRST_ONLY = /^(?:authorization|content-length|host|if-modified-since|if-unmodified-since)$/;
+
+/** The same from the core, without a socket. `origin` is the service's address. */
+export async function callCore(
+  world: World,
+  origin: string,
+  target: string,
+  { method = "GET", key, headers: given = {}, body = "" }: CallOptions = {},
+): Promise<Received> {
+  const fields: [string, string][] = [["Host", new URL(origin).host]];
+  if (key !== undefined) fields.push(["Authorization", `Bearer ${key}`]);
+  if (body !== "") fields.push(["Content-Length", String(body.length)]);
+  for (const [name, values] of Object.entries(given)) {
+    // A parser of HTTP takes blanks around a value away.
+    for (const value of [values].flat()) fields.push([name, value.trim()]);
+  }
+  const headers: Record<string, string> = {};
+  for (const [sent, value] of fields) {
+    const name = sent.toLowerCase();
+    const before = headers[name];
+    if (before === undefined) headers[name] = value;
+    else if (!FIRST_ONLY.test(name)) headers[name] = `${before}, ${value}`;
+  }
+  const sent = await answer(
+    {
+      method,
+      target,
+      httpVersion: "1.1",
+      headers,
+      rawHeaders: fields.flat(),
+      peer: "127.0.0.1",
+      arrivedMs: 0,
+    },
+    world,
+  );
+  const pieces = sent.body === null || method === "HEAD" ? [] : sent.body;
+  const parts = pieces instanceof Uint8Array ? [pieces] : await Array.fromAsync<Uint8Array>(pieces);
+  sent.done();
+  const names = fieldsOf(sent);
+  const found: Record<string, string> = {};
+  for (let at = 0; at < names.length; at += 2) found[names[at] as string] = names[at + 1] as string;
+  return checked(method, origin + target, {
+    status: sent.status,
+    headers: found,
+    raw: Buffer.concat(parts),
+  });
 }
 
 /** The answer with SAME_ID in place of the request's id. Only refusals have the id in their bodies. */

@@ -20,12 +20,13 @@ import { KEY_TIER_NAMES, type KeyTierName } from "../../src/market/tier.ts";
 import type { ProxyOptions, RunningProxy } from "../../src/hosts/node/listen.ts";
 import { createLogger } from "../../src/hosts/node/request-log.ts";
 import { startProxy } from "../../src/hosts/node/listen.ts";
+import { Service } from "../../src/hosts/node/service.ts";
 import { publishMoves } from "../store/publish-moves.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
 import { NO_KEYS } from "../../src/snapshot/log/sign.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import type { ObjectStore } from "../../src/ports/store.ts";
-import { call, type CallOptions, type Received } from "./client.ts";
+import { call, callCore, type CallOptions, type Received } from "./client.ts";
 
 export const SESSION = parseSession("2026-11-21T00Z") as Session;
 export const ATTRIBUTION = "Test levels, not market data";
@@ -188,6 +189,42 @@ const ACCOUNTS: { readonly [T in KeyTierName]?: string } = { starter: "small", p
 
 /** Starts a proxy over a fresh SQLite state with one account and a new key of each paid tier. */
 export async function startTestProxy(options: TestProxyOptions = {}): Promise<TestProxy> {
+  return startOver(options, async (settings) => {
+    const proxy: RunningProxy = await startProxy(settings);
+    return {
+      url: proxy.url,
+      metricsUrl: proxy.metricsUrl as string,
+      get: (path, callOptions) => call(proxy.url + path, callOptions),
+      close: () => proxy.close(),
+    };
+  });
+}
+
+/** The same without a socket: the core is asked directly. */
+export async function startTestCore(options: TestProxyOptions = {}): Promise<TestProxy> {
+  return startOver(options, async (settings) => {
+    const url = "http://127.0.0.1:8080";
+    const service = new Service({
+      ...settings,
+      backlog: { bytes: 0, closed: 0 },
+      certificateEndMs: () => 0,
+    });
+    const world = (await service.start())(url);
+    return {
+      url,
+      metricsUrl: "",
+      get: (path, callOptions) => callCore(world, url, path, callOptions),
+      close: async () => service.close(),
+    };
+  });
+}
+
+async function startOver(
+  options: TestProxyOptions,
+  start: (
+    settings: ProxyOptions,
+  ) => Promise<Pick<TestProxy, "url" | "metricsUrl" | "get" | "close">>,
+): Promise<TestProxy> {
   const clock = options.clock ?? new TestClock();
   const store = options.store ?? (await publishedStore());
   const folder = await mkdtemp(join(tmpdir(), "chipboard-http-"));
@@ -206,7 +243,7 @@ export async function startTestProxy(options: TestProxyOptions = {}): Promise<Te
     write: (line) => logged.push(line),
     droppedLines: 0,
   });
-  const proxy: RunningProxy = await startProxy({
+  const { close, ...mouth } = await start({
     log,
     host: "127.0.0.1",
     port: 0,
@@ -226,16 +263,14 @@ export async function startTestProxy(options: TestProxyOptions = {}): Promise<Te
     clock,
   });
   return {
-    url: proxy.url,
-    metricsUrl: proxy.metricsUrl as string,
+    ...mouth,
     clock,
     store,
     registry,
     ...(keys as Record<KeyTierName, string>),
     logged,
-    get: (path, callOptions) => call(proxy.url + path, callOptions),
     async close() {
-      await proxy.close();
+      await close();
       await gatekeeper.close();
       await registry.close();
       await rm(folder, { recursive: true, force: true });

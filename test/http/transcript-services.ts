@@ -19,10 +19,13 @@ import {
   publishSession,
   SESSION,
   sessionsMs,
-  startTestProxy,
   TestClock,
   type TestProxy,
+  type TestProxyOptions,
 } from "./fixture.ts";
+
+/** Starts what transcripts ask: a proxy, or the core without a socket. */
+export type Start = (options?: TestProxyOptions) => Promise<TestProxy>;
 
 export interface TranscriptService {
   readonly proxy: TestProxy;
@@ -52,20 +55,20 @@ const of = (
 });
 
 /** One session of seventeen contracts, the first ten of which are free, at five past midnight. */
-async function usual(): Promise<TranscriptService> {
-  const proxy = await startTestProxy();
+async function usual(start: Start): Promise<TranscriptService> {
+  const proxy = await start();
   const ids = Array.from({ length: 101 }, (_, at) => `c${at}`).join(",");
   return of(proxy, { "101-ids": ids, "pro-but-one": proxy.pro.slice(0, -1) });
 }
 
 /** Nothing is published. */
-async function empty(): Promise<TranscriptService> {
-  return of(await startTestProxy({ store: new MemoryStore() }));
+async function empty(start: Start): Promise<TranscriptService> {
+  return of(await start({ store: new MemoryStore() }));
 }
 
 /** The same as `usual`, a day later; one account is suspended, and the trial of another is over. */
-async function dayLater(): Promise<TranscriptService> {
-  const proxy = await startTestProxy();
+async function dayLater(start: Start): Promise<TranscriptService> {
+  const proxy = await start();
   const { registry, clock } = proxy;
   await registry.addAccount("asleep", "pro", null);
   const suspended = (await registry.createKey("asleep", null)).key;
@@ -77,8 +80,8 @@ async function dayLater(): Promise<TranscriptService> {
 }
 
 /** The same as `usual`; the address has used the calls that it has without a key. */
-async function usedUp(): Promise<TranscriptService> {
-  const proxy = await startTestProxy();
+async function usedUp(start: Start): Promise<TranscriptService> {
+  const proxy = await start();
   const ask = async () => {
     const answer = await proxy.get(`${API}/prices`);
     // Without it, a refusal for another reason would leave the quota as it is, for ever.
@@ -94,8 +97,8 @@ async function usedUp(): Promise<TranscriptService> {
 }
 
 /** The same as `usual`; each paid account has a link to its export. */
-async function links(): Promise<TranscriptService> {
-  const proxy = await startTestProxy();
+async function links(start: Start): Promise<TranscriptService> {
+  const proxy = await start();
   const linkOf = (account: string) => proxy.registry.createLink(account, "/export.csv", null);
   const { token, path } = await linkOf("large");
   const ofStarter = await linkOf("small");
@@ -115,7 +118,7 @@ async function links(): Promise<TranscriptService> {
  * slice, is called `keyed-first` before the third; in the third `gone` and `keyed-gone` are delisted. An account has
  * a link to its history by the id of the first session.
  */
-async function renamed(): Promise<TranscriptService> {
+async function renamed(start: Start): Promise<TranscriptService> {
   const store = new MemoryStore();
   const segment = "Enterprise SSD / U.2";
   const free = Array.from({ length: 8 }, (_, at) => `free-${at}`);
@@ -164,19 +167,19 @@ async function renamed(): Promise<TranscriptService> {
       attribution: 'Of "A\\B"',
     });
   }
-  const proxy = await startTestProxy({ store });
+  const proxy = await start({ store });
   const query = "/history.csv?ids=first,keyed-first";
   const { token, path } = await proxy.registry.createLink("large", query, null);
   return of(proxy, { link: linkAddress(token, path) });
 }
 
 /** The same as `usual` with other bytes as the export of Pro, in memory or streamed from a folder. */
-const exporting = (bytes: Buffer, isStreamed: boolean) => async () => {
+const exporting = (bytes: Buffer, isStreamed: boolean) => async (start: Start) => {
   const folder = await mkdtemp(join(tmpdir(), "chipboard-export-"));
   const store = new FolderStore(folder);
   await publishSession(store, new TestClock(), SESSION, { first: true });
   await changeHead(store, () => ({}), { [FILES.csv("pro")]: bytes });
-  const proxy = await startTestProxy({ store, cacheBytes: isStreamed ? 0 : 64_000_000 });
+  const proxy = await start({ store, cacheBytes: isStreamed ? 0 : 64_000_000 });
   return {
     ...of(proxy, { digest: digestField(bytes) }),
     close: async () => {
@@ -190,7 +193,7 @@ const exporting = (bytes: Buffer, isStreamed: boolean) => async () => {
  * Five entries. The third corrects the second, of 21 November, 12:00 UTC; the last is a rollback to it, on the day
  * after, from the session of 22 November.
  */
-async function severalEntries(): Promise<TranscriptService> {
+async function severalEntries(start: Start): Promise<TranscriptService> {
   const store = await publishedStore();
   const clock = new TestClock();
   const after = (sessions: number): TestClock => {
@@ -201,7 +204,7 @@ async function severalEntries(): Promise<TranscriptService> {
   await publishSession(store, clock, SESSION + 1, { usd: 13, revise: "Typing error" });
   await publishSession(store, after(1), SESSION + 2, { usd: 14 });
   await rollBack(store, `${sessionKey(SESSION + 1)}/r2`, "Wrong feed", clock);
-  return of(await startTestProxy({ store, clock }));
+  return of(await start({ store, clock }));
 }
 
 /** Several pieces of a stream from a folder (64 kB each), and none of them like another. */
@@ -211,7 +214,9 @@ const LONG = Buffer.from(
 );
 const EMPTY = Buffer.alloc(0);
 
-export const TRANSCRIPT_SERVICES: Readonly<Record<string, () => Promise<TranscriptService>>> = {
+export const TRANSCRIPT_SERVICES: Readonly<
+  Record<string, (start: Start) => Promise<TranscriptService>>
+> = {
   usual,
   empty,
   "a day later": dayLater,

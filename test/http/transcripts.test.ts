@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { PROBLEMS, type ProblemCode } from "../../src/public/problems.ts";
 import { API, DATA_ROUTES } from "../../src/public/routes.ts";
 import type { CallOptions, Received } from "./client.ts";
-import type { TestProxy } from "./fixture.ts";
+import { startTestCore, startTestProxy, type TestProxy } from "./fixture.ts";
 import { filled, parseTranscript, type Step } from "./transcript.ts";
 import { TRANSCRIPT_SERVICES, type TranscriptService } from "./transcript-services.ts";
 
@@ -13,12 +13,18 @@ const FILES = readdirSync(import.meta.dirname).filter((name) => name.endsWith(".
 const transcriptOf = (file: string) =>
   parseTranscript(readFileSync(join(import.meta.dirname, file), "utf8"));
 
-describe.each(FILES)("%s", (file) => {
+/** Both mouths: Node's host over a socket, and the core without one. */
+const MOUTHS = { host: startTestProxy, core: startTestCore };
+const RUNS = FILES.flatMap((file) =>
+  Object.entries(MOUTHS).map(([mouth, startMouth]) => ({ file, mouth, startMouth })),
+);
+
+describe.each(RUNS)("$file by the $mouth", ({ file, startMouth }) => {
   const services = new Map<string, Promise<TranscriptService>>();
   const serviceOf = (name: string): Promise<TranscriptService> => {
     const start = TRANSCRIPT_SERVICES[name];
     if (start === undefined) throw new Error(`There is no service "${name}"`);
-    const started = services.get(name) ?? start();
+    const started = services.get(name) ?? start(startMouth);
     services.set(name, started);
     return started;
   };

@@ -16,13 +16,23 @@ interface Before {
   readonly superseded?: Readonly<Record<string, string>>;
   readonly catalog?: readonly { readonly id: string; readonly formerly: readonly string[] }[];
   readonly floor?: string;
+  /** The ids of the parent's catalog. */
+  readonly listed?: readonly string[];
 }
 
 const LISTED = [{ id: "a", formerly: [] }];
 
 /** The rows of entry 7. */
-const entry7 = ({ levels = {}, superseded = {}, catalog = LISTED, floor = "2026-10-31" }: Before) =>
-  new KnownRows(7, { levels: texts(levels), superseded: texts(superseded) }, catalog, floor);
+const entry7 = ({
+  levels = {},
+  superseded = {},
+  catalog = LISTED,
+  floor = "2026-10-31",
+  listed = [],
+}: Before) => {
+  const before = { levels: texts(levels), superseded: texts(superseded), listed: new Set(listed) };
+  return new KnownRows(7, before, catalog, floor);
+};
 
 test("without a parent's files all rows are new, and none is superseded", () => {
   const known = new KnownRows(7, NO_ROWS_BEFORE, [{ id: "a", formerly: ["z"] }], "2026-10-31");
@@ -151,6 +161,11 @@ describe("contracts", () => {
     expect(known.supersededLines("gone", () => [])).toBe(expected);
     const next = entry7({ superseded: { gone: expected } });
     expect(next.supersededLines("gone", () => [])).toBe(expected);
+    // A contract that leaves now has ended none of the rows of before.
+    const leaving = entry7({ superseded: { gone: lines(...older) }, listed: ["gone"] });
+    expect(leaving.supersededLines("gone", () => [])).toBe(
+      lines(...older.map((record) => `${record},false`)),
+    );
   });
 });
 

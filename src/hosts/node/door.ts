@@ -1,11 +1,12 @@
-/** The door of the service: h3's app, with one handler for all addresses, which asks the core. */
-import { H3, type H3Event } from "h3";
+/** Requests and answers of Node's HTTP server at the door. */
+import type { H3Event } from "h3";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { FastResponse } from "srvx";
 import { NodeRequest } from "srvx/node";
-import { answer, type Answer } from "../../core/answer.ts";
+import type { Answer } from "../../core/answer.ts";
 import type { Ask } from "../../core/ask.ts";
 import type { World } from "../../core/world.ts";
+import { doorOf } from "../door.ts";
 
 /** Node's request as the core asks for it. */
 class NodeAsk implements Ask {
@@ -27,32 +28,19 @@ class NodeAsk implements Ask {
   }
 }
 
+/** Sends an answer over a connection of Node. */
+type Send = (response: ServerResponse, answer: Answer) => void | Promise<void>;
+
 /** What Node hands over. */
 interface HttpPair {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
 }
 
-/** Sends an answer over a connection of Node. */
-type Send = (response: ServerResponse, answer: Answer) => void | Promise<void>;
+const pairOf = ({ runtime }: H3Event): HttpPair => (runtime as { readonly node: HttpPair }).node;
 
 /** The answer is written to the connection by `send`, so h3 gets one that nobody sends. */
 const SENT = new FastResponse(null);
-
-/** The requests as they were sent, while h3 has them. */
-const asks = new WeakMap<IncomingMessage, Ask>();
-
-/** Makes the app. It takes requests of Node's HTTP server. */
-function createApp(world: World, send: Send): H3 {
-  // A path with malformed escapes reaches the core and gets a 404.
-  const app = new H3({ allowMalformedURL: true, silent: true });
-  app.all("/**", async (event: H3Event) => {
-    const { req, res } = (event.runtime as { readonly node: HttpPair }).node;
-    await send(res, await answer(asks.get(req) as Ask, world));
-    return SENT;
-  });
-  return app;
-}
 
 /**
  * Makes the listener. It never rejects: `onFailure` receives an error from outside the core, or of an answer that cannot
@@ -63,7 +51,15 @@ export function appListener(
   send: Send,
   onFailure: (error: unknown) => void,
 ): RequestListener {
-  const app = createApp(world, send);
+  // The requests as they were sent, while h3 has them.
+  const asks = new WeakMap<IncomingMessage, Ask>();
+  const app = doorOf(world, {
+    askOf: (event) => asks.get(pairOf(event).req) as Ask,
+    send: async (event, answer) => {
+      await send(pairOf(event).res, answer);
+      return SENT;
+    },
+  });
   return async (request, response) => {
     try {
       asks.set(request, new NodeAsk(request));

@@ -1,9 +1,6 @@
-/** Starts and stops the whole proxy: snapshot, app and sockets. */
+/** Starts and stops the whole proxy: service and sockets. */
 import type { ServerResponse } from "node:http";
 import type { Answer } from "../../core/answer.ts";
-import type { Gatekeeper } from "../../state/gatekeeper.ts";
-import { Turns } from "../../lib/turns.ts";
-import type { VerifyKey } from "../../snapshot/signing-key.ts";
 import { appListener } from "./door.ts";
 import { Backlog } from "./backlog.ts";
 import { shortened } from "../../core/client-address.ts";
@@ -18,30 +15,15 @@ import {
   type Certificate,
   type ConnectionLimits,
 } from "./server.ts";
-import { Archive } from "../../served/archive.ts";
-import { behindMs, overdueSessions } from "../../core/serve/freshness.ts";
-import { LiveSnapshot, type LiveSnapshotOptions } from "../../served/live.ts";
-import { LogReader } from "../../served/log-reader.ts";
 import { perSecond } from "./per-second.ts";
 import { UnreachableError } from "../../lib/errors.ts";
 import { startMetricsServer } from "./metrics-server.ts";
-import { ProxyMetrics } from "./metrics.ts";
-import { assets, fixedPages, type Service } from "../../pages/page-frame.ts";
-import { pagesOf } from "../../pages/pages.ts";
-import type { World } from "../../core/world.ts";
-import type { Logger } from "./request-log.ts";
-import { observerOf } from "./observer.ts";
-import { nodePlatform } from "./platform.ts";
 import { respond } from "./respond.ts";
+import { Service, type ServiceOptions } from "./service.ts";
 import { answerRefusedRequests } from "./refused-request.ts";
 
 /** What a proxy serves, to whom, and where. */
-export interface ProxyOptions
-  extends Omit<LiveSnapshotOptions, "reader" | "onStreamFailure" | "platform">, Service {
-  readonly log: Logger;
-  readonly gatekeeper: Gatekeeper;
-  /** One of these keys must have signed the log as far as it is served; null: nobody must. */
-  readonly verifyKeys?: readonly VerifyKey[] | null;
+export interface ProxyOptions extends Omit<ServiceOptions, "backlog" | "certificateEndMs"> {
   readonly host: string;
   /** The file descriptor of a listening socket, in place of host and port; null: the proxy opens its own. */
   readonly socket: number | null;
@@ -51,8 +33,6 @@ export interface ProxyOptions
   readonly metricsPort: number | null;
   /** The address of the metrics port. */
   readonly metricsHost: string;
-  /** How many proxies of the operator are in front; their X-Forwarded-For is trusted. */
-  readonly trustedHops: number;
   /** How many connections may be open at once; a further one is closed at once. */
   readonly maxConnections: number;
   /** How many of them one address may have. Without effect behind trusted proxies: they have one address. */
@@ -91,54 +71,32 @@ export interface RunningProxy {
  * UnreachableError if the store cannot be used or the port of the proxy is in use, and InputError if the proxy cannot listen on the address or certificate and key do not fit.
  */
 export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
-  const { gatekeeper, clock, log, host, tls, store, verifyKeys = null } = options;
+  const { log, host, tls } = options;
   const limits = { ...CONNECTION_LIMITS, ...options.limits };
-  const reader = new LogReader(store, gatekeeper, verifyKeys);
-  const onStreamFailure = (error: unknown): void =>
-    log.error({ err: error }, "stored file cannot be sent");
-  const platform = nodePlatform;
-  const live = new LiveSnapshot({ ...options, reader, onStreamFailure, platform });
-  const turns = new Turns(setImmediate);
-  const archive = new Archive(store, { ...options, onStreamFailure, platform });
   const backlog = new Backlog(limits.waitingBytes, limits.stalledMs, options.trustedHops);
-  const ofServed = (read: typeof overdueSessions) => () =>
-    live.current === null ? 0 : read(live.current.stamp, clock.now());
   let certificate = tls;
-  const metrics = new ProxyMetrics({
-    ...options,
-    live,
-    archive,
-    turns,
-    backlog,
-    overdueSessions: ofServed(overdueSessions),
-    behindMs: ofServed(behindMs),
-    nowMs: () => clock.now(),
-    certificateEndMs: () => (certificate === null ? 0 : endOf(certificate)),
-  });
+  const certificateEndMs = (): number => (certificate === null ? 0 : endOf(certificate));
+  const service = new Service({ ...options, backlog, certificateEndMs });
+  const { metrics } = service;
   const isFirst = perSecond(1);
   const isFirstOfAddress = perSecond(1);
   const opened: Connections[] = [];
   let metricsRetries: NodeJS.Timeout | undefined;
   const close = async (): Promise<void> => {
-    live.close();
+    service.close();
     clearInterval(metricsRetries);
     const lingerMs = options.socket === null ? 0 : limits.lingerMs;
     await Promise.all(opened.map((each) => each.close(limits.shutdownMs, lingerMs)));
   };
   try {
-    const files = await fixedPages(platform, assets(), clock.now());
-    await live.start();
+    const worldAt = await service.start();
     const server = createHttpServer(limits, tls);
     const { socket } = options;
     const url = await (socket === null
       ? listen(server, "--port", host, options.port)
       : listenOn(server, socket));
     // Nothing waits from here to the listeners: no connection arrives before they are there.
-    const origin = options.publicUrl ?? url;
-    const found = { ...options, live, log: reader, archive, turns, platform };
-    const pages = pagesOf({ ...found, origin }, files);
-    const observer = observerOf(metrics, log);
-    const world: World = { ...found, accounts: gatekeeper, pages, observer };
+    const world = worldAt(url);
     const onFailure = (error: unknown): void => {
       log.error({ err: error }, "request cannot be handled");
     };
@@ -165,7 +123,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     }
     answerRefusedRequests(server, connections, world);
     opened.push(connections);
-    const ready = live.loaded;
+    const ready = service.loaded;
     const renewCertificate = (renewed: Certificate): void => {
       useCertificate(server, renewed);
       certificate = renewed;
