@@ -32,9 +32,9 @@ import type { World } from "./world.ts";
 /** An answer, for a host to send. */
 export interface Answer {
   readonly status: number;
-  /** The fields of what is sent, which many answers share. */
+  /** The fields of what is sent: one list for all answers with the same content, so that a host may prepare it. */
   readonly shared: RawFields;
-  /** The fields about the caller, which come after them. */
+  /** The fields of this answer alone, which come after them. */
   readonly own: RawFields;
   /** Null: no body. */
   readonly body: Body | null;
@@ -49,7 +49,8 @@ export const fieldsOf = ({ shared, own }: Pick<Answer, "shared" | "own">): RawFi
   ...own,
 ];
 
-const SAFE = ["x-content-type-options", "nosniff"];
+/** The fields of every answer. */
+export const SAFE: RawFields = ["x-content-type-options", "nosniff"];
 
 const NOT_FOUND = deny("not_found", "There is nothing at this path.");
 const KEY_IN_QUERY = deny(
@@ -91,7 +92,7 @@ export async function answer(ask: Ask, world: World): Promise<Answer> {
     outcome = INTERNAL;
   }
   const result = outcome.kind === "denial" ? problemReply(outcome, exchange, world) : outcome;
-  const { status, raw, body } = isLink(exchange.path) ? unlisted(result) : result;
+  const { status, raw, cacheControl, body } = isLink(exchange.path) ? unlisted(result) : result;
   // A stream has work to do until it is sent, and a body of one request is in memory until then.
   const { place } = held;
   const isHeld = body instanceof ReadableStream || place.isHolding;
@@ -110,7 +111,8 @@ export async function answer(ask: Ask, world: World): Promise<Answer> {
     requestId: exchange.requestId,
     arrivedMs: ask.arrivedMs,
   });
-  const own = callerFields(caller, left, exchange);
+  const ofCaller = callerFields(caller, left, exchange);
+  const own = cacheControl === undefined ? ofCaller : ["cache-control", cacheControl, ...ofCaller];
   return { status, shared: raw, own, body, done: isHeld ? () => place.leave() : NOTHING_HELD };
 }
 

@@ -77,7 +77,10 @@ export type Body = Exclude<Entity["body"], Function> | ReadableStream<Uint8Array
 export interface Reply {
   readonly kind: "reply";
   readonly status: number;
+  /** The fields that answers with the same content share. */
   readonly raw: RawFields;
+  /** Of an answer whose other fields are shared; undefined: they say it. */
+  readonly cacheControl?: string;
   /** Null: no body. */
   readonly body: Body | null;
   /** The code of a problem, for the log. */

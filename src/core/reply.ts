@@ -32,8 +32,7 @@ export function stoppedReply(stop: Stop, { cacheControl }: Found | Unmade): Repl
   if (stop.status === 412) {
     return deny("precondition_failed", "The answer is another version than these fields ask for.");
   }
-  const raw = [...stop.form.notModified, "cache-control", cacheControl];
-  return { kind: "reply", status: 304, raw, body: null };
+  return { kind: "reply", status: 304, raw: stop.form.notModified, cacheControl, body: null };
 }
 
 export function unsatisfiable({ entity: { sizeBytes } }: Intent): Denial {
@@ -53,24 +52,23 @@ export function replyOf(
 ): Reply | Promise<Reply> {
   const { entity, status } = intent;
   const range = status === 206 ? intent.range : undefined;
-  const ofEntity = range === undefined ? entity.raw : rawOf(partFields(entity, range, headers));
-  const raw = [...ofEntity, "cache-control", cacheControl];
+  const raw = range === undefined ? entity.raw : rawOf(partFields(entity, range, headers));
   const isHead = method === "HEAD";
   const { body: stored } = entity;
   if (isHead && !(typeof stored === "function" && stored.isUnread === true)) {
-    return { kind: "reply", status, raw, body: null };
+    return { kind: "reply", status, raw, cacheControl, body: null };
   }
   const send = (body: Exclude<Reply["body"], null>): Reply => {
     const isPart = range !== undefined && body instanceof Uint8Array;
     const sent = isPart ? body.subarray(range.first, range.last + 1) : body;
-    return { kind: "reply", status, raw, body: sent };
+    return { kind: "reply", status, raw, cacheControl, body: sent };
   };
   if (typeof stored !== "function") return send(stored);
   const opening = stored(place, range);
   if (!isHead) return opening.then(send);
   return opening.then(async (body) => {
     if (body instanceof ReadableStream) await body.cancel();
-    return { kind: "reply", status, raw, body: null };
+    return { kind: "reply", status, raw, cacheControl, body: null };
   });
 }
 

@@ -19,6 +19,7 @@ import {
 import { KEY_TIER_NAMES, type KeyTierName } from "../../src/market/tier.ts";
 import type { ProxyOptions, RunningProxy } from "../../src/hosts/node/listen.ts";
 import { createLogger } from "../../src/hosts/node/request-log.ts";
+import type { World } from "../../src/core/world.ts";
 import { startProxy } from "../../src/hosts/node/listen.ts";
 import { Service } from "../../src/hosts/node/service.ts";
 import { publishMoves } from "../store/publish-moves.ts";
@@ -169,6 +170,8 @@ export async function copyOf(store: ObjectStore): Promise<MemoryStore> {
 export interface TestProxy extends Readonly<Record<KeyTierName, string>> {
   readonly url: string;
   readonly metricsUrl: string;
+  /** What its answers come from. */
+  readonly world: World;
   readonly clock: TestClock;
   readonly store: ObjectStore;
   readonly registry: OpenRegistry;
@@ -194,6 +197,7 @@ export async function startTestProxy(options: TestProxyOptions = {}): Promise<Te
     return {
       url: proxy.url,
       metricsUrl: proxy.metricsUrl as string,
+      world: proxy.world,
       get: (path, callOptions) => call(proxy.url + path, callOptions),
       close: () => proxy.close(),
     };
@@ -213,6 +217,7 @@ export async function startTestCore(options: TestProxyOptions = {}): Promise<Tes
     return {
       url,
       metricsUrl: "",
+      world,
       get: (path, callOptions) => callCore(world, url, path, callOptions),
       close: async () => service.close(),
     };
@@ -223,7 +228,7 @@ async function startOver(
   options: TestProxyOptions,
   start: (
     settings: ProxyOptions,
-  ) => Promise<Pick<TestProxy, "url" | "metricsUrl" | "get" | "close">>,
+  ) => Promise<Pick<TestProxy, "url" | "metricsUrl" | "world" | "get" | "close">>,
 ): Promise<TestProxy> {
   const clock = options.clock ?? new TestClock();
   const store = options.store ?? (await publishedStore());

@@ -22,7 +22,7 @@ test("requests are counted one by one, durations by route and class of status", 
   requests.observe("/prices", "free", 429, 2);
   requests.observe("/index", "pro", 200, 2);
 
-  const all = samplesOf(await registry.metrics());
+  const all = samplesOf(`${await registry.metrics()}\n${requests.histogram()}`);
   expect(new Map([...all].filter(([sample]) => sample.startsWith("chipboard_requests")))).toEqual(
     new Map([
       ['chipboard_requests_total{route="/prices",status="200",tier="pro"}', 2],

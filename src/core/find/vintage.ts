@@ -185,9 +185,10 @@ export function historyDenial(
   tier: Tier,
   { session, roots }: Publication,
 ): Denial | null {
+  if (to === null) return null;
   const beginningOf = (of: Tier): string | null => historyFrom(of, tierSession(of, session));
   const from = beginningOf(tier);
-  if (to === null || from === null || to >= from) return null;
+  if (from === null || to >= from) return null;
   const fuller = tiersAbove(tier).find((name) => {
     const begins = beginningOf(TIERS[name]);
     // The snapshot may lack a tier that is newer.

@@ -18,6 +18,7 @@ import {
 import { perSecond } from "./per-second.ts";
 import { UnreachableError } from "../../lib/errors.ts";
 import { startMetricsServer } from "./metrics-server.ts";
+import type { World } from "../../core/world.ts";
 import { respond } from "./respond.ts";
 import { Service, type ServiceOptions } from "./service.ts";
 import { answerRefusedRequests } from "./refused-request.ts";
@@ -51,6 +52,8 @@ export interface RunningProxy {
   readonly url: string;
   /** With the path; null: no metrics, or their port was in use at the start. */
   readonly metricsUrl: string | null;
+  /** What its answers come from. */
+  readonly world: World;
   /** Resolves when the first snapshot is served: `/readyz` is 200 from then on. */
   readonly ready: Promise<void>;
   /**
@@ -128,7 +131,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       useCertificate(server, renewed);
       certificate = renewed;
     };
-    const running = { url, metricsUrl: null, ready, renewCertificate, close };
+    const running = { url, metricsUrl: null, world, ready, renewCertificate, close };
     const { metricsHost, metricsPort } = options;
     if (metricsPort === null) return running;
     const serveMetrics = async (): Promise<string> => {

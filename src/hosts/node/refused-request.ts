@@ -5,12 +5,13 @@
 import { STATUS_CODES, type Server } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Socket } from "node:net";
-import { refusal } from "../../core/answer.ts";
+import { TLSSocket } from "node:tls";
+import { fieldsOf, refusal } from "../../core/answer.ts";
 import { ALLOWED_METHODS, PROGRAMS } from "../../core/problem-reply.ts";
 import type { World } from "../../core/world.ts";
 import { deny, type Denial } from "../../public/problems.ts";
 import type { Connections } from "./connections.ts";
-import { sentFields } from "./respond.ts";
+import { HTTPS_ONLY, linesOf } from "./head.ts";
 
 /** How long, and how much, the server reads on from a refused sender so that it gets the answer. */
 const LINGER_MS = 1_000;
@@ -50,9 +51,9 @@ export function answerRefusedRequests(
     const ask = { peer: socket.remoteAddress, arrivedMs: performance.now() };
     const refused = refusal(denial, PROGRAMS, ask, world);
     const { status, body } = refused;
-    const head = [...sentFields(refused, socket), "connection", "close"];
-    const lines = head.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`));
-    socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n`);
+    const security = socket instanceof TLSSocket ? HTTPS_ONLY : "";
+    const lines = linesOf([...fieldsOf(refused), "connection", "close"]);
+    socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${security}${lines}\r\n`);
     socket.end(body);
     linger(socket);
   }

@@ -1,10 +1,8 @@
-/** How a reply becomes bytes on a connection: the fields of every answer, and the body. */
+/** How an answer becomes bytes on a connection: the header, and the body. */
 import type { ServerResponse } from "node:http";
-import type { Socket } from "node:net";
-import { TLSSocket } from "node:tls";
-import { fieldsOf, NOTHING_HELD, type Answer } from "../../core/answer.ts";
-import type { RawFields } from "../../core/serve/entity.ts";
+import { NOTHING_HELD, type Answer } from "../../core/answer.ts";
 import { PIECE_BYTES, type Backlog, type LargeBody } from "./backlog.ts";
+import { prepareHead } from "./head.ts";
 
 /** Sends an answer. A promise resolves when it is handed over. */
 export function respond(
@@ -12,25 +10,16 @@ export function respond(
   answer: Answer,
   backlog: Backlog,
 ): void | Promise<void> {
-  const { socket, method } = response.req;
-  const { status, body, done } = answer;
+  const { method } = response.req;
+  const { body, done } = answer;
   if (done !== NOTHING_HELD) whenSent(response, done);
-  response.writeHead(status, sentFields(answer, socket) as string[]);
+  prepareHead(response, answer);
   if (body === null || method === "HEAD") response.end();
   else if (body instanceof Uint8Array && body.length <= PIECE_BYTES)
     response.end(latin1Of(body), "latin1");
   else return stream(response, body, backlog).then(() => backlog.wait(response));
   backlog.wait(response);
 }
-
-/** The fields of an answer on this connection. */
-export const sentFields = (
-  { shared, own }: Pick<Answer, "shared" | "own">,
-  socket: Socket,
-): RawFields =>
-  socket instanceof TLSSocket
-    ? fieldsOf({ shared: [...shared, ...HTTPS_ONLY], own })
-    : fieldsOf({ shared, own });
 
 /** Calls `then` once, when the answer is sent or its connection is closed. */
 function whenSent(response: ServerResponse, then: () => void): void {
@@ -45,9 +34,6 @@ function whenSent(response: ServerResponse, then: () => void): void {
   socket.on("close", done);
   response.on("close", done);
 }
-
-/** Under the proxy's own TLS a browser must ask by HTTPS from now on, for a year (RFC 6797). */
-const HTTPS_ONLY = ["strict-transport-security", "max-age=31536000"];
 
 /**
  * The bytes as text, each a character. Node writes header and text at once, and header and bytes as two pieces,
