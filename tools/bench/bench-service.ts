@@ -25,29 +25,32 @@ export interface Service {
 }
 
 /** Publishes `sessions` sessions into `folder`, and creates the account and its key. */
-export async function prepareService(folder: string, sessions = 1): Promise<Service> {
+export async function prepareService(
+  folder: string,
+  sessions = 1,
+  program = BIN,
+): Promise<Service> {
   const inputs = join(folder, "inputs");
   const store = join(folder, "store");
   const state = join(folder, "state");
-  mkdirSync(inputs);
+  mkdirSync(inputs, { recursive: true });
   const market = writeMarket(inputs, CONTRACTS, sessions);
   for (const { session, file } of market.quotes) {
     const args = ["publish", "--store", store, "--session", sessionKey(session), "--quotes", file];
     const isFirst = session === FIRST_SESSION;
     if (isFirst) args.push("--catalog", market.catalog, "--closes", ...market.closes);
-    await outputOf(args, { env: environment(instantIn(session)) });
+    const env = environment(instantIn(session));
+    // Another version begins a store with its first publication.
+    await outputOf(args, { env, script: program, begins: program === BIN });
   }
-  return { store, state, key: await createProKey(state) };
+  return { store, state, key: await createProKey(state, program) };
 }
 
 /** Adds the account and returns its new key. */
-export async function createProKey(state: string): Promise<string> {
-  await outputOf(["accounts", "add", ACCOUNT, "--tier", "pro", "--state", state], {
-    env: environment(NOW),
-  });
-  const made = await outputOf(["keys", "create", ACCOUNT, "--state", state, "--json"], {
-    env: environment(NOW),
-  });
+export async function createProKey(state: string, program = BIN): Promise<string> {
+  const run = { env: environment(NOW), script: program };
+  await outputOf(["accounts", "add", ACCOUNT, "--tier", "pro", "--state", state], run);
+  const made = await outputOf(["keys", "create", ACCOUNT, "--state", state, "--json"], run);
   return (JSON.parse(made) as { key: string }).key;
 }
 
@@ -67,6 +70,8 @@ interface ProxyStart {
   readonly env?: Readonly<Record<string, string>>;
   /** The runtime, instead of this Node. */
   readonly bun?: string;
+  /** The program, instead of this checkout's. */
+  readonly program?: string;
 }
 
 /**
@@ -76,12 +81,12 @@ interface ProxyStart {
 export async function startProxy(
   { store, state }: Pick<Service, "store" | "state">,
   log: string,
-  { options = [], env = {}, bun }: ProxyStart = {},
+  { options = [], env = {}, bun, program = BIN }: ProxyStart = {},
 ): Promise<Server> {
   const proxy = await startServer({
     name: "chipboard",
     command: bun ?? process.execPath,
-    args: [BIN, "serve", "--store", store, "--state", state, ...SETTINGS, ...options],
+    args: [program, "serve", "--store", store, "--state", state, ...SETTINGS, ...options],
     env: { ...environment(NOW), ...env },
     log,
     // Bun's HTTP server is not a net.Server, so the proxy cannot close it in the usual way.

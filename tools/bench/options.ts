@@ -25,6 +25,8 @@ export interface Options {
   readonly seconds: number;
   readonly vintageSeconds: number;
   readonly contracts: readonly number[];
+  /** The checkout of another version, installed, that serves beside this one; null: none. */
+  readonly beside: string | null;
   /** Where to write the figures. */
   readonly json: string | null;
 }
@@ -35,6 +37,7 @@ const HELP = `Usage: npm run bench -- [options]
   --rounds <n>        interleaved rounds, of which the medians are printed (default: 3)
   --seconds <n>       of one measurement, after a warm-up (default: 4, of vintages 60)
   --contracts <list>  sizes of the markets to publish (default: 110,1200)
+  --beside <folder>   the checkout of another version, installed, that serves the board in the same race
   --json <file>       also write the figures there
   --help
 
@@ -51,6 +54,7 @@ export function readOptions(argv: readonly string[]): Options | null {
       rounds: { type: "string", default: "3" },
       seconds: { type: "string" },
       contracts: { type: "string", default: "110,1200" },
+      beside: { type: "string" },
       json: { type: "string" },
       help: { type: "boolean", default: false },
     },
@@ -65,6 +69,7 @@ export function readOptions(argv: readonly string[]): Options | null {
     seconds: readNumber("--seconds", values.seconds ?? "4", 600),
     vintageSeconds: readNumber("--seconds", values.seconds ?? "60", 600),
     contracts: values.contracts.split(",").map((n) => readNumber("--contracts", n, 99_999)),
+    beside: values.beside ?? null,
     json: values.json ?? null,
   };
 }

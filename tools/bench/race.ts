@@ -63,6 +63,14 @@ export class Race {
     return median(this.#ratios(name, base));
   }
 
+  /** Processor time an answer of one runner, divided by another runner's in the same round. */
+  coreRatio(name: string, base: string): number {
+    const timeOf = ({ serverSeconds, perSecond, seconds }: SlicedLoaded): number =>
+      serverSeconds / (perSecond * seconds);
+    const bases = this.#lapsOf(base).map(timeOf);
+    return median(this.#lapsOf(name).map((lap, round) => timeOf(lap) / (bases[round] as number)));
+  }
+
   /** A line for each runner, in the order of the race. */
   rows(base: string): string[][] {
     return [...this.#laps].map(([name, laps]) => {

@@ -84,6 +84,8 @@ export interface BenchOptions {
   readonly vintageSeconds: number;
   /** Sizes of the markets to publish. */
   readonly contracts: readonly number[];
+  /** The checkout of another version that serves beside this one; null: none. */
+  readonly beside: string | null;
   /** An empty folder, removed afterwards. */
   readonly folder: string;
   /** Prints progress. */
@@ -101,6 +103,12 @@ export function markdown({ title, columns, rows, notes }: Section): string {
 export const atLeast = (text: string, ratio: number, target: number): Target => ({
   text,
   met: ratio >= target,
+  figure: ratio.toFixed(3),
+});
+
+export const atMost = (text: string, ratio: number, target: number): Target => ({
+  text,
+  met: ratio <= target,
   figure: ratio.toFixed(3),
 });
 
