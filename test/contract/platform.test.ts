@@ -1,0 +1,5 @@
+/** Node as a platform. */
+import { nodePlatform } from "../../src/hosts/node/platform.ts";
+import { describePlatform } from "./platform.contract.ts";
+
+describePlatform("Node", nodePlatform);
