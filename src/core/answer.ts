@@ -6,6 +6,7 @@
 import { NO_QUEUE, type Place } from "../lib/turns.ts";
 import { BUSY, deny, isDenial, type Denial } from "../public/problems.ts";
 import { faultsDenial, holdsKey, nameFaults } from "../public/query.ts";
+import { parametersOf } from "../public/routes.ts";
 import { addressesOf, addressOfPath, type Address, type Addresses } from "./addresses.ts";
 import { countFields, type Ask } from "./ask.ts";
 import {
@@ -15,6 +16,7 @@ import {
   identifyLink,
   isAdmitted,
   misplacedIn,
+  wrappingOf,
   type AdmittedCaller,
   type Caller,
 } from "./caller.ts";
@@ -162,6 +164,8 @@ async function outcomeOf(
   // Check the request itself.
   const fault = exchange.hostFault();
   if (fault !== null) return fault;
+  // Probes of load balancers ask about the server as a whole (RFC 9110, 9.3.7).
+  if (method === "OPTIONS" && ask.target === "*") return optionsReply(headers);
   if (address === null) return NOT_FOUND;
   exchange.route = address.path;
   if (method === "OPTIONS") return optionsReply(headers);
@@ -169,7 +173,7 @@ async function outcomeOf(
   if (method !== "GET" && method !== "HEAD") {
     return deny("method_not_allowed", `Method ${method}: expected ${ALLOWED_METHODS}.`);
   }
-  // Of a link any query is refused, but only once it is known.
+  // Of a link it is refused once the link is known.
   if (address.reader !== "link" && holdsKey(exchange.query)) return KEY_IN_QUERY;
 
   // Identify.
@@ -286,7 +290,17 @@ async function holderOf(
   const target = targetOf(holder.path);
   if (target === undefined || !fits(path, target)) return NOT_FOUND;
   exchange.caller = holder;
-  return faultsDenial(nameFaults(query, [])) ?? holder;
+  // Programs add to an address what makes it new to a cache. Only what would change the answer is refused.
+  const taken = parametersOf(target.route);
+  if (holdsKey(query)) return KEY_IN_QUERY;
+  return (
+    faultsDenial(
+      nameFaults(
+        query.filter(([name]) => taken.includes(name)),
+        [],
+      ),
+    ) ?? holder
+  );
 }
 
 /** A link's address must reach neither the next page nor a search engine. */
@@ -318,6 +332,8 @@ function keyFault(ask: Ask): string {
   if (countFields(ask.rawHeaders, "authorization") > 1) {
     return "The field authorization is there more than once: send it once.";
   }
+  const around = wrappingOf(ask);
+  if (around !== null) return `${around}: send Authorization: Bearer KEY, or x-api-key: KEY.`;
   const place = misplacedIn(ask);
   if (place === undefined) return REFUSALS.invalid_key;
   const why =

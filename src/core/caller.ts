@@ -79,6 +79,20 @@ export function misplacedIn(ask: Ask): string | undefined {
   return undefined;
 }
 
+/** What stands around the key that the request carries, in words; null: nothing, or no key is read. */
+export function wrappingOf(ask: Ask): string | null {
+  const read = readKey(ask) ?? "";
+  const at = read.indexOf(KEY_PREFIX);
+  if (at === -1) return null;
+  if (/^[a-z]/i.test(read.slice(0, at))) {
+    return fieldIn(ask.headers, "authorization") === undefined
+      ? "The field x-api-key holds a scheme before the key"
+      : "The scheme stands twice before the key";
+  }
+  if (at > 0 || /[^0-9A-Za-z]$/.test(read)) return "The key stands in quotes or brackets";
+  return null;
+}
+
 const isBasic = (authorization = ""): boolean => credentialsIn(authorization)[0] === "basic";
 
 const NAME_CHARACTERS = 60;

@@ -100,6 +100,8 @@ export interface Pages {
 export interface Settings {
   /** `https://host/prefix`; null: nobody said, and addresses in answers are relative. */
   readonly publicUrl?: string | null;
+  /** The public address, or else the one at which the host listens. */
+  readonly origin: string;
   /** How often the host looks for a new publication; the retry-after while there is none. */
   readonly pollMs: number;
   /** How late a session may be before it counts as missing. */

@@ -5,6 +5,9 @@ import { tiersWhere } from "../market/tier.ts";
 export const MAX_ITEMS = 100;
 export const MAX_SEGMENTS = 20;
 
+/** The parameters that are lists. */
+export const LISTS = ["ids", "segment", "weights", "quantities"] as const;
+
 /** JSON Schema of one value. */
 interface ValueSchema {
   readonly type: "integer" | "number" | "string";

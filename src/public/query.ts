@@ -1,6 +1,6 @@
 /** Query parameters: reads them, detects keys in them and reports their faults. */
 import { KEY_PREFIX, LINK_PREFIX } from "../lib/secrets.ts";
-import { MAX_ITEMS, type Parameter } from "./parameters.ts";
+import { LISTS, MAX_ITEMS, type Parameter } from "./parameters.ts";
 import { deny, type Denial, type ParameterFault, type ProblemCode } from "./problems.ts";
 
 /** Decoded names and values in the order sent. */
@@ -14,12 +14,13 @@ const SHOWN_CHARACTERS = 120;
 const KEY_NAMES = ["key", "api_key", "apikey", "token", "access_token", "x-api-key"];
 const NAMES_A_KEY = new RegExp(`&(?:${KEY_NAMES.join("|")})(?:[=&]|$)`, "i");
 
-/** No route takes a tenth of it, so that a query with more is refused for those that were read. */
-const PAIRS_MAX = 100;
+/** Twice as many as any route takes, so that a query with more is refused for those that were read. */
+const PAIRS_MAX = 5 * MAX_ITEMS;
 
 /**
- * Parses application/x-www-form-urlencoded (URL Standard, 5.1). Of a query with more than 100 pairs it reads
- * these, and of the others only whether they hold a key.
+ * Parses application/x-www-form-urlencoded (URL Standard, 5.1). Lists that programs write as `ids=a&ids=b` or
+ * `ids[]=a&ids[]=b` are joined. Of a query with more than PAIRS_MAX pairs it reads these, and of the others only
+ * whether they hold a key.
  */
 export function parseQuery(text: string): Query {
   if (text === "") return NO_QUERY;
@@ -27,9 +28,30 @@ export function parseQuery(text: string): Query {
     .split("&", PAIRS_MAX + 1)
     .slice(0, PAIRS_MAX)
     .join("&");
-  const pairs = [...new URLSearchParams(read)];
+  const pairs = withJoinedLists([...new URLSearchParams(read)]);
   const rest = text.slice(read.length);
   return rest !== "" && holdsKeyAsSent(rest) ? [...pairs, ["", KEY_PREFIX]] : pairs;
+}
+
+/**
+ * The query with each list as one value, in the order sent and in its first place. A list in both forms stays as it
+ * was sent, and is refused as any other unknown name.
+ */
+function withJoinedLists(pairs: readonly (readonly [string, string])[]): Query {
+  let joinedPairs = pairs;
+  for (const name of LISTS) {
+    for (const form of [name, `${name}[]`]) {
+      const values = joinedPairs.filter(([each]) => each === form).map(([, value]) => value);
+      const isInOtherForm = joinedPairs.some(([each]) => each === name) && form !== name;
+      if (values.length === 0 || isInOtherForm || (values.length === 1 && form === name)) continue;
+      const first = joinedPairs.findIndex(([each]) => each === form);
+      joinedPairs = joinedPairs.flatMap((pair, at) => {
+        if (at === first) return [[name, values.join(",")] as const];
+        return pair[0] === form ? [] : [pair];
+      });
+    }
+  }
+  return joinedPairs;
 }
 
 /** The same as holdsKey, of a text that is not parsed. */

@@ -152,8 +152,9 @@ test("has the last 100 publishes and rollbacks, no contract and no price", async
 
 test("the same bytes and tag from every proxy at every host, for everybody", async () => {
   const store = await publishedStore();
-  proxy = await startTestProxy({ store });
-  const other = await startTestProxy({ store });
+  const publicUrl = "https://prices.example/data";
+  proxy = await startTestProxy({ store, publicUrl });
+  const other = await startTestProxy({ store, publicUrl });
   try {
     const first = await proxy.get("/feed.atom");
     for (const options of [
@@ -164,6 +165,10 @@ test("the same bytes and tag from every proxy at every host, for everybody", asy
     ]) {
       const { status, text, headers } = await other.get("/feed.atom", options);
       expect([status, text]).toEqual([200, first.text]);
+      const addresses = [...text.matchAll(/ href="([^"]*)"/g)].map(([, address]) => address);
+      expect(addresses).toContain(`${publicUrl}/feed.atom`);
+      for (const address of addresses)
+        expect(address).toMatch(/^https:\/\/prices\.example\/data\//);
       expect(headers["cache-control"]).toBe("public, max-age=60");
       expect(headers["last-modified"]).toBe("Sat, 21 Nov 2026 00:05:00 GMT");
       expect(headers.etag === first.headers.etag).toBe(!("content-encoding" in headers));

@@ -10,7 +10,7 @@ const FIRST = publishOf(1, "2026-11-20T12Z");
 const REVISED = publishOf(2, "2026-11-20T12Z", 2, "Restated by the source", 20);
 const counted = (entry: Publication, corrections: number) => ({ ...entry, corrections });
 const feedOf = (...newest: Publication[]): string =>
-  feedBody(nodePlatform, { first: FIRST, newest });
+  feedBody(nodePlatform, "https://prices.example", { first: FIRST, newest });
 
 const idsIn = (feed: string): string[] =>
   [...feed.matchAll(/<id>(.*)<\/id>/g)].map(([, id]) => id as string);
@@ -58,13 +58,13 @@ test("ids are UUIDs of version 8; an entry keeps its own, the feed keeps the fir
   expect(idsIn(feedOf(elsewhere))[1]).not.toBe(firstId);
 });
 
-test("addresses are relative, and lead to the corrections where there are some", () => {
+test("addresses are whole, and lead to the corrections where there are some", () => {
   const links = [...feedOf(FIRST, counted(REVISED, 3)).matchAll(/href="(.*?)"/g)];
   expect(links.map(([, href]) => href)).toEqual([
-    "feed.atom",
-    ".",
-    "corrections#publication-2",
-    "status",
+    "https://prices.example/feed.atom",
+    "https://prices.example/",
+    "https://prices.example/corrections#publication-2",
+    "https://prices.example/status",
   ]);
 });
 

@@ -4,7 +4,7 @@ import { PROGRAM } from "../../lib/version.ts";
 import { sessionUtc } from "../../market/session.ts";
 import { whatOf, type Publication } from "../../snapshot/log/entry.ts";
 import { snapshotText } from "../../store/paths.ts";
-import { FEED_TYPE, PAGES } from "../../public/uncounted-routes.ts";
+import { FEED_TYPE, PAGES, UNCOUNTED_ROUTES } from "../../public/uncounted-routes.ts";
 
 /** How many publishes and rollbacks the feed has. */
 export const FEED_LENGTH = 100;
@@ -16,8 +16,16 @@ export interface FeedContent {
   readonly newest: readonly Publication[];
 }
 
-/** The text of the feed, newest publication first. Addresses are relative, as the proxy does not know its own. */
-export function feedBody(platform: Platform, { first, newest }: FeedContent): string {
+/**
+ * The text of the feed, newest publication first. `origin` is the service's address: a reader shows entries far from
+ * the feed.
+ */
+export function feedBody(
+  platform: Platform,
+  origin: string,
+  { first, newest }: FeedContent,
+): string {
+  const root = xmlText(origin);
   const [last] = newest.slice(-1) as [Publication];
   const title = `${PROGRAM.name}: publications`;
   return `<?xml version="1.0" encoding="utf-8"?>
@@ -26,10 +34,10 @@ export function feedBody(platform: Platform, { first, newest }: FeedContent): st
 <title>${xmlText(title)}</title>
 <updated>${last.at}</updated>
 <author><name>${PROGRAM.name}</name></author>
-<link rel="self" type="${FEED_TYPE}" href="feed.atom"/>
-<link rel="alternate" type="text/html" href="."/>
+<link rel="self" type="${FEED_TYPE}" href="${root}${UNCOUNTED_ROUTES.feed.path}"/>
+<link rel="alternate" type="text/html" href="${root}/"/>
 ${newest
-  .map((entry) => entryElement(platform, entry))
+  .map((entry) => entryElement(platform, origin, entry))
   .reverse()
   .join("\n")}
 </feed>
@@ -42,7 +50,7 @@ export const correctionsHref = ({ number }: Publication): string =>
 
 const TITLES = { publish: "Published", revise: "Revised", rollback: "Rolled back to" } as const;
 
-function entryElement(platform: Platform, entry: Publication): string {
+function entryElement(platform: Platform, origin: string, entry: Publication): string {
   const { at, session, revision, reason, corrections } = entry;
   const what = whatOf(entry);
   const text = [
@@ -57,7 +65,7 @@ function entryElement(platform: Platform, entry: Publication): string {
 <published>${at}</published>
 <updated>${at}</updated>
 <category term="${what}"/>
-<link rel="alternate" type="text/html" href="${xmlText(address)}"/>
+<link rel="alternate" type="text/html" href="${xmlText(`${origin}/${address}`)}"/>
 <content type="text">${xmlText(text)}</content>
 </entry>`;
 }

@@ -60,7 +60,8 @@ export function publicLog({
   graceMs,
   platform,
   turns,
-}: Pick<World, "live" | "log" | "pollMs" | "graceMs" | "platform" | "turns">) {
+  origin,
+}: Pick<World, "live" | "log" | "pollMs" | "graceMs" | "platform" | "turns" | "origin">) {
   /** All rows of the list, which its pages share: ten years have 7,300, of 200 bytes each. */
   const rows = cacheOf<ListRows>(1);
   /** Each document as it is now, and as it was before a change. */
@@ -112,7 +113,7 @@ export function publicLog({
       const forms = await made(path, view.key, async () => {
         const newest = view.publications.slice(-FEED_LENGTH);
         const [first] = view.publications as [Publication];
-        const body = utf8(feedBody(platform, { first, newest }));
+        const body = utf8(feedBody(platform, origin, { first, newest }));
         return pageForms(platform, { path, mediaType: FEED_TYPE, body }, view.changedMs);
       });
       return { kind: "found", forms, cacheControl: PUBLIC_CACHE };

@@ -71,7 +71,13 @@ export class Service {
       const known = { ...this.#options, ...this.#parts };
       const origin = this.#options.publicUrl ?? url;
       const pages = pagesOf({ ...known, origin }, files);
-      return { ...known, accounts: gatekeeper, pages, observer: observerOf(this.metrics, log) };
+      return {
+        ...known,
+        origin,
+        accounts: gatekeeper,
+        pages,
+        observer: observerOf(this.metrics, log),
+      };
     };
   }
 
