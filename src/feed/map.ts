@@ -13,6 +13,7 @@ import { CLOSES, nearestOf, QUOTES, type TableShape } from "./table-shape.ts";
 import type { InputSource } from "./source.ts";
 import { MAX_ROW_CHARACTERS, readText } from "./text-reader.ts";
 import {
+  currencyIn,
   dateForm,
   numberForm,
   unmarked,
@@ -115,12 +116,12 @@ export async function readMap(
   if (complaints.count > before) return null;
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(withoutComments(text));
   } catch (cause) {
     complaints.at(source.name, `not JSON: ${reasonOf(cause)}`);
     return null;
   }
-  for (const member of repeatedMembers(text))
+  for (const member of repeatedMembers(withoutComments(text)))
     complaints.at(source.name, `the member ${quoted(member)} appears twice`);
   const map = mapOf(value, source.name, (member, wrong, expected) => {
     const place = member === "" ? source.name : `${source.name} ${member}`;
@@ -129,6 +130,10 @@ export async function readMap(
   });
   return complaints.count > before ? null : map;
 }
+
+/** The text of a map without the lines above it that begin with `#`. Other lines keep their numbers. */
+export const withoutComments = (text: string): string =>
+  text.replace(/^(?:#[^\n]*\n?|[ \t\r]*\n)+/, (lines) => lines.replace(/[^\n]/g, ""));
 
 function excerptOf(value: unknown): string {
   try {
@@ -173,11 +178,11 @@ const isCurrency = (value: unknown): boolean =>
   typeof value === "string" && isBesideNumber(value) && /[^.,]/.test(value);
 
 /** A currency may not be taken off as a mark: the number means something else without it. */
-const isMark = (value: unknown): boolean =>
+export const isMark = (value: unknown): boolean =>
   typeof value === "string" &&
   isBesideNumber(value) &&
   !/[.,'’\s\p{Sc}]/u.test(value) &&
-  !Intl.supportedValuesOf("currency").includes(value);
+  currencyIn(value) === null;
 
 /** The members of a map: what each holds, and whether a value is that. */
 const MEMBERS = {
@@ -286,7 +291,8 @@ export function mapOf(value: unknown, name: string, refuse: Refuse): FeedMap | n
   for (const [theirs, ours] of ids)
     if (idField.parse(ours) === undefined) refuse(`ids.${theirs}`, ours, idField.expected);
   // One that was refused is not compared with the others.
-  const delimiter = text("delimiter") ?? (isGiven("delimiter") ? "" : ",");
+  const isJson = isGiven("rows");
+  const delimiter = text("delimiter") ?? (isGiven("delimiter") || isJson ? "" : ",");
   const marks = marksOf(given.get("marks"));
   const day = (given.get("day") as DayOfMonth | undefined) ?? null;
   const dates = given.get("dates") ?? OUR_DATES[day === null ? "days" : "months"];

@@ -52,6 +52,12 @@ export function numberForm(
   };
 }
 
+/** The currency that a text beside a number is: a sign with letters, or a code of ISO 4217; null: it is none. */
+export const currencyIn = (text: string): string | null =>
+  CURRENCY_SIGN.exec(text)?.[0] === text || CURRENCY_CODES.has(text) ? text : null;
+
+const CURRENCY_CODES = new Set(Intl.supportedValuesOf("currency"));
+
 /** The text without the currency before or after it; whole if the sign in it is another currency's. */
 function amountIn(text: string, currency: string | null): string {
   const [sign] = CURRENCY_SIGN.exec(text) ?? [];

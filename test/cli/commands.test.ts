@@ -42,6 +42,7 @@ const WITHOUT_VARIABLE = [
     " ",
   ),
   ..."--overlap --per --month --csv --restate-members --backup --memory --ping --test".split(" "),
+  ..."--try --with --as".split(" "),
 ];
 
 describe("--help", () => {
@@ -67,6 +68,7 @@ describe("--help", () => {
         ..."--sign-key --verify-key".split(" "),
       ],
     ],
+    ["map", ["--try", "--with", "--catalog", "--as", "--json"]],
     ["serve", SERVE],
     ["doctor", [...SERVE, ...PUBLISH, "--verify-key", "--backup", "--memory", "--ping"]],
     ["guard", [...SERVE, ...PUBLISH, "--verify-key", "--backup", "--memory", "--ping", "--test"]],
