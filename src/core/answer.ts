@@ -305,10 +305,13 @@ const REFUSALS = {
   state_unavailable: "Keys cannot be checked at the moment.",
 } as const;
 
-function refused({ refusal: code }: Caller, { ask }: Exchange): Denial {
+const REPLACED = "The key was replaced: use the account's newer key.";
+
+function refused({ refusal: code, isReplaced }: Caller, { ask }: Exchange): Denial {
   if (code === null) throw new Error("A caller without a refusal is admitted");
   const retry = code === "state_unavailable" ? { retryAfterMs: STATE_RETRY_MS } : {};
-  const detail = code === "invalid_key" ? keyFault(ask) : REFUSALS[code];
+  const isFaulty = code === "invalid_key" && !isReplaced;
+  const detail = isReplaced ? REPLACED : isFaulty ? keyFault(ask) : REFUSALS[code];
   return deny(code, detail, retry);
 }
 
