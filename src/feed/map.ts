@@ -72,13 +72,20 @@ export function ourCell(
   cell: string,
 ): string | undefined {
   if (cell === "" || map.constants.has(column)) return cell;
-  if (column === "id") return map.ids.get(cell) ?? cell;
+  if (column === "id") return map.ids.get(cell) ?? unmarkedId(map, cell) ?? cell;
   const form = formOf(map, shape, column);
   if (form === null) return cell;
   const whole = form.ours(cell);
   if (whole !== undefined || map.marks.size === 0) return whole;
   const { text } = unmarked(cell, map.marks);
   return text === "" ? text : form.ours(text);
+}
+
+/** The id that an id is without its marks; undefined: it has none, or is an id with them. */
+function unmarkedId({ ids, marks }: FeedMap, cell: string): string | undefined {
+  if (marks.size === 0 || idField.parse(cell) !== undefined) return undefined;
+  const { text } = unmarked(cell, marks);
+  return ids.get(text) ?? idField.parse(text);
 }
 
 /** The bases that the marks of a cell tell. */

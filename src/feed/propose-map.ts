@@ -313,10 +313,15 @@ function timeColumn({ header, rows }: Sample): TimeColumn | undefined {
     )[0];
 }
 
+/** A longer text behind a date is no time of day. */
+const TIME_CHARACTERS = 30;
+
 /** The forms of dates that read the most cells; several, if they read them differently. */
 function formsFor(cells: readonly string[]): { forms: readonly string[]; count: number } {
   // A time of day that is the same everywhere is a part of the form.
-  const suffixes = new Set(cells.map((cell) => /[T ]\d\d:\d\d\S*$/.exec(cell)?.[0] ?? ""));
+  const suffixes = new Set(
+    cells.map((cell) => /[T ]\d\d:\d\d\S*$/.exec(cell.slice(-TIME_CHARACTERS))?.[0] ?? ""),
+  );
   const times = suffixes.size > 2 ? [""] : [...suffixes];
   const found = times.flatMap((time) =>
     [...DATE_FORMS, ...MONTH_FORMS].map((name) => {

@@ -148,6 +148,7 @@ const FIRST_SHORT_YEAR = 69;
 
 /** Null: the form does not have a year and a month, and at most one day. */
 function datePattern(form: string): DatePattern | null {
+  if (form.length > MAX_CHARACTERS) return null;
   const pieces = form.match(/\[[^\]]*\]|y+|m+|d+|[^ymd[]+|\[/gi) ?? [];
   const parts = pieces.map((piece) => /^(?:yy(?:yy)?|m{1,4}|dd?)$/i.exec(piece)?.[0].toLowerCase());
   const count = (letter: string): number => parts.filter((part) => part?.[0] === letter).length;

@@ -256,6 +256,13 @@ const FILES = [
     levels: ["a 12.4 2026-11-21 estimated", "b 12.5 2026-11-21 assessed"],
   },
   {
+    what: "marks of footnotes beside names",
+    option: "quotes",
+    bytes: lines("Code,spot_usd", "A-1 *,12.40", "†b,12.50†"),
+    map: { marks: ["*", "†"], columns: { id: "Code" }, ids: IDS },
+    levels: ["a 12.4 2026-11-21 reported", "b 12.5 2026-11-21 reported"],
+  },
+  {
     what: "lines of a report between and below the rows, and a separator that the file names",
     option: "quotes",
     bytes: 'sep=;\nReport; "x\nid;spot_usd\na;11\nTotal 1\nb;12\nTotal; 12" x\n',
