@@ -105,6 +105,8 @@ export async function answer(ask: Ask, world: World): Promise<Answer> {
     status,
     code: result.code,
     account: caller.account,
+    key: caller.keyId,
+    calls: exchange.calls,
     tier: caller.tier?.name ?? "none",
     address: addressOf(ask, world.trustedHops),
     requestId: exchange.requestId,
@@ -135,7 +137,7 @@ export function refusal(
   const requestId = preparedFor(world).newRequestId();
   const { status, code, raw, body } = problemReply(denial, { path, headers: {}, requestId }, world);
   const route = "(none)";
-  const who = { account: null, tier: tier.name, address, requestId };
+  const who = { account: null, key: null, calls: 0, tier: tier.name, address, requestId };
   observer.answered({ method: "", route, status, code, ...who, arrivedMs });
   const own = callerFields({ tier }, left, { requestId, nowMs });
   return { status, shared: raw, own, body, done: NOTHING_HELD };
@@ -215,6 +217,7 @@ async function outcomeOf(
     const taken = await counts.take(payer.subject, limit, nowMs, payer.keyId);
     if (!taken.granted) return quotaExceeded(payer, nowMs);
     used = taken.used;
+    exchange.calls = 1;
   }
   if (payer !== null) exchange.callsLeft = remainingAfter(limit, used);
   if (stop !== null) return stoppedReply(stop, found);
@@ -223,6 +226,7 @@ async function outcomeOf(
   const failed = (): void => {
     if (payer === null) return;
     exchange.callsLeft = null;
+    exchange.calls = 0;
     counts.giveBack(payer.subject, nowMs, payer.keyId);
   };
   try {

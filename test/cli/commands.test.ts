@@ -41,7 +41,9 @@ const WITHOUT_VARIABLE = [
   ..."--yes --suspend --resume --tier --trial-days --note --update --accounts --expires --label".split(
     " ",
   ),
-  ..."--overlap --per --month --csv --restate-members --backup --memory --ping --test".split(" "),
+  ..."--overlap --per --month --csv --restate-members --backup --memory --ping --test --calls --log".split(
+    " ",
+  ),
   ..."--try --with --as".split(" "),
 ];
 
@@ -93,7 +95,7 @@ describe("--help", () => {
     ["keys resume", ["--by", ...STATE]],
     ["keys revoke", ["--by", ...STATE]],
     ["keys rotate", ["--overlap", "--by", ...STATE]],
-    ["usage", ["--per", "--month", "--csv", ...STATE]],
+    ["usage", ["--per", "--month", "--calls", "--log", "--csv", ...STATE]],
     ["state init", STATE],
     ["state copy", ["--json"]],
     ["state backup", STATE],
