@@ -297,9 +297,6 @@ export function mapOf(value: unknown, name: string, refuse: Refuse): FeedMap | n
   if (!header) requirePlaces(columns, wide, refuse);
   for (const [theirs, ours] of ids)
     if (idField.parse(ours) === undefined) refuse(`ids.${theirs}`, ours, idField.expected);
-  // One that was refused is not compared with the others.
-  const isJson = isGiven("rows");
-  const delimiter = text("delimiter") ?? (isGiven("delimiter") || isJson ? "" : ",");
   const marks = marksOf(given.get("marks"));
   const day = (given.get("day") as DayOfMonth | undefined) ?? null;
   const dates = given.get("dates") ?? OUR_DATES[day === null ? "days" : "months"];
@@ -316,14 +313,7 @@ export function mapOf(value: unknown, name: string, refuse: Refuse): FeedMap | n
     header,
     skip: skipOf(given.get("skip")) as SkippedLines,
     rows: text("rows") ?? null,
-    number: numbersOf(
-      text("decimal"),
-      text("thousands"),
-      text("currency"),
-      marks,
-      delimiter,
-      refuse,
-    ),
+    number: numbersOf(text("decimal"), text("thousands"), text("currency"), marks, refuse),
     date: hasForm ? date : null,
     marks,
     columns,
@@ -418,7 +408,6 @@ function numbersOf(
   thousands: string | undefined,
   currency: string | undefined,
   marks: Marks,
-  delimiter: string,
   refuse: Refuse,
 ): WrittenForm | null {
   const isAsOurs = decimal === undefined && thousands === undefined;
@@ -426,8 +415,6 @@ function numbersOf(
   const point = decimal ?? ".";
   if (thousands === point)
     refuse("thousands", thousands, `another character than decimal, which is ${quoted(point)}`);
-  if (decimal !== undefined && decimal === delimiter)
-    refuse("decimal", decimal, `another character than delimiter, which is ${quoted(delimiter)}`);
   return numberForm(point, thousands ?? "", currency ?? null);
 }
 

@@ -64,8 +64,6 @@ export function proposeMap(
   return {
     kind,
     map: inOrder({
-      // JSON has no delimiter, but a map with decimal commas must name another one than the comma.
-      ...(map["decimal"] === "," && { delimiter: ";" }),
       ...(encoding === "utf-8" ? {} : { encoding }),
       ...sample.map,
       ...map,
@@ -313,24 +311,23 @@ function timeColumn({ header, rows }: Sample): TimeColumn | undefined {
     )[0];
 }
 
-/** A longer text behind a date is no time of day. */
-const TIME_CHARACTERS = 30;
+/** A longer text is no date with a time of day. */
+const TIMED_CHARACTERS = 80;
 
 /** The forms of dates that read the most cells; several, if they read them differently. */
 function formsFor(cells: readonly string[]): { forms: readonly string[]; count: number } {
-  // A time of day that is the same everywhere is a part of the form.
-  const suffixes = new Set(
-    cells.map((cell) => /[T ]\d\d:\d\d\S*$/.exec(cell.slice(-TIME_CHARACTERS))?.[0] ?? ""),
-  );
-  const times = suffixes.size > 2 ? [""] : [...suffixes];
-  const found = times.flatMap((time) =>
-    [...DATE_FORMS, ...MONTH_FORMS].map((name) => {
-      const form = `${name}${time === "" ? "" : `[${time}]`}`;
-      const { ours } = dateForm([form], "first") as WrittenForm;
-      const dates = cells.map((cell) => ours(cell));
-      return { form, dates, count: countIn(cells, (cell) => ours(cell) !== undefined) };
-    }),
-  );
+  const hasTime = cells.some((cell) => /[T ]\d\d?:\d\d/.test(cell.slice(0, TIMED_CHARACTERS)));
+  const candidates = [
+    ...DATE_FORMS,
+    ...MONTH_FORMS,
+    ...(hasTime ? DATE_FORMS.map((form) => `${form}*`) : []),
+    ...(cells.every(isFullMinute) ? ["X", "x"] : []),
+  ];
+  const found = candidates.map((form) => {
+    const { ours } = dateForm([form], "first") as WrittenForm;
+    const dates = cells.map((cell) => ours(cell));
+    return { form, dates, count: countIn(cells, (cell) => ours(cell) !== undefined) };
+  });
   const count = Math.max(0, ...found.map((each) => each.count));
   const texts = new Set<string>();
   const forms = found
@@ -339,6 +336,10 @@ function formsFor(cells: readonly string[]): { forms: readonly string[]; count: 
     .map(({ form }) => form);
   return { forms, count };
 }
+
+/** Whether digits can be the time of a level in seconds or milliseconds: another number of this length seldom fits. */
+const isFullMinute = (cell: string): boolean =>
+  !/^\d{9,13}$/.test(cell) || Number(cell) % (cell.length > 10 ? 60_000 : 60) === 0;
 
 /** The other columns, with their cells in the rows that have a level. */
 function otherColumns({ header, rows }: Sample, time: TimeColumn | undefined): readonly Column[] {
@@ -389,6 +390,10 @@ function columnsOf(
   const isWide = time !== undefined && id === undefined && areContracts(numeric, ids);
   const [level] = numeric.toSorted((a, b) => rankOf(a.name) - rankOf(b.name));
   if (level === undefined) questions.push("no column has numbers: name the column of the levels");
+  else if (!isWide && numeric.length > 1 && rankOf(level.name) === LEVEL_NAMES.length)
+    questions.push(
+      `${numeric.length} columns have numbers: does ${JSON.stringify(level.name)} have the levels?`,
+    );
   const nameIn = (at: number): string | number => theirs(sample.header, at);
   const map: MapDraft = {
     ...numbersOf(isWide ? numeric : level === undefined ? [] : [level], questions),

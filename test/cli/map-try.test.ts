@@ -138,8 +138,16 @@ const SHAPES: readonly Shape[] = [
     what: "an array of arrays within an array",
     name: "n3.json",
     bytes: '[{"page":1},[["2026-11-20T00:00:00Z",19400],["2026-11-21T00:00:00Z",19500.0]]]',
-    map: { rows: "1", dates: "YYYY-MM-DD[T00:00:00Z]", columns: { date: 1, close_usd: 2 } },
+    map: { rows: "1", dates: "YYYY-MM-DD*", columns: { date: 1, close_usd: 2 } },
     closes: ["n3 2026-11-20 19400", "n3 2026-11-21 19500"],
+  },
+  {
+    what: "an exchange's candles, with milliseconds since 1970",
+    name: "n3.json",
+    bytes:
+      '{"code":0,"data":[[1795132800000,"19300","19400","19300","19400",1200],[1795219200000,"19400","19600","19300","19500",1300]]}',
+    map: { rows: "data", dates: "x", constants: { id: "n3" } },
+    closes: ["n3 2026-11-20 19300", "n3 2026-11-21 19400"],
   },
   {
     what: "levels of sessions in NDJSON",
@@ -229,6 +237,12 @@ test("dates of two forms and levels of two forms are told, and not chosen", asyn
   );
   expect(stderr).toContain('Check: is "19,400" with thousands or with decimals?');
   expect(stderr).toContain('n3.csv:2 Day "03/04/2026": expected a date such as');
+});
+
+test("a level among several numbers is asked about, if no name tells it", async () => {
+  put("candles.json", '[["2026-11-20",1,2,3],["2026-11-21",1,2,3]]');
+  const { stderr } = await runIn(folder, "map --try candles.json", NOON);
+  expect(stderr).toContain("Check: 3 columns have numbers: does 2 have the levels?");
 });
 
 test.each([
