@@ -430,7 +430,9 @@ const timesOf = ({ rows }: Sample, time: TimeColumn | undefined): readonly strin
 /** Whether columns of numbers are contracts: most are in the catalog, or without one, no name is one of a measure. */
 function areContracts(numeric: readonly Column[], ids: Ids): boolean {
   if (ids.isKnown) return numeric.some(({ name }) => ids.of(String(name)) !== undefined);
-  return numeric.length > 1 && numeric.every(({ name }) => rankOf(name) === LEVEL_NAMES.length);
+  const isContract = ({ name }: Column): boolean =>
+    typeof name === "string" && rankOf(name) === LEVEL_NAMES.length;
+  return numeric.length > 1 && numeric.every(isContract);
 }
 
 /** Our column for their times: dates are no sessions. */
