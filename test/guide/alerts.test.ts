@@ -239,42 +239,39 @@ withPython("a rule for an id that nothing has is refused at its first run", asyn
   expect(await told()).toHaveLength(1);
 });
 
-withPython(
-  "a false alarm is taken back: its correction names it, and so does its end",
-  async () => {
-    await publish(0, { a: 10, b: 5 }, ["a", "b"], lines("id,date,close_usd", "a,2026-11-20,10"));
-    await start();
-    await setRules([
-      { id: "a", above: 20 },
-      { id: "a", change_pct: 40, since: "2026-11-20" },
-      { basket: { a: 2, b: 1 }, above: 50 },
-    ]);
-    expect(await told()).toEqual([]);
-    await publish(1, { a: 25, b: 5 });
-    const alarms = await told();
-    expect(alarms.map(({ event, id, value, since }) => [event, since ?? id, value])).toEqual([
-      ["above", "a", 25],
-      ["change_pct", "2026-11-20", 25],
-      ["above", '{"a": 2.0, "b": 1.0}', 55],
-    ]);
-    await publishInto(store, SESSION + 1, clock.ms, {
-      quotes: quotesOf({ a: 11 }),
-      revise: "Misprint",
-    });
-    await served();
-    const { code, events } = await watch(["--resolved"]);
-    expect(code).toBe(0);
-    const [above, since, basket] = alarms.map(({ event_id }) => event_id);
-    expect(events.map(({ event, corrects, resolves }) => [event, corrects ?? resolves])).toEqual([
-      ["correction", since],
-      ["resolved", above],
-      ["resolved", since],
-      ["resolved", basket],
-    ]);
-    expect(events[0]).toMatchObject({ contract_id: "a", old_usd: 25, new_usd: 11 });
-    expect(new Set([...alarms, ...events].map(({ event_id }) => event_id)).size).toBe(7);
-  },
-);
+withPython("a false alarm is taken back: its correction and its end name it", async () => {
+  await publish(0, { a: 10, b: 5 }, ["a", "b"], lines("id,date,close_usd", "a,2026-11-20,10"));
+  await start();
+  await setRules([
+    { id: "a", above: 20 },
+    { id: "a", change_pct: 40, since: "2026-11-20" },
+    { basket: { a: 2, b: 1 }, above: 50 },
+  ]);
+  expect(await told()).toEqual([]);
+  await publish(1, { a: 25, b: 5 });
+  const alarms = await told();
+  expect(alarms.map(({ event, id, value, since }) => [event, since ?? id, value])).toEqual([
+    ["above", "a", 25],
+    ["change_pct", "2026-11-20", 25],
+    ["above", '{"a": 2.0, "b": 1.0}', 55],
+  ]);
+  await publishInto(store, SESSION + 1, clock.ms, {
+    quotes: quotesOf({ a: 11 }),
+    revise: "Misprint",
+  });
+  await served();
+  const { code, events } = await watch(["--resolved"]);
+  expect(code).toBe(0);
+  const [above, since, basket] = alarms.map(({ event_id }) => event_id);
+  expect(events.map(({ event, corrects, resolves }) => [event, corrects ?? resolves])).toEqual([
+    ["correction", since],
+    ["resolved", above],
+    ["resolved", since],
+    ["resolved", basket],
+  ]);
+  expect(events[0]).toMatchObject({ contract_id: "a", old_usd: 25, new_usd: 11 });
+  expect(new Set([...alarms, ...events].map(({ event_id }) => event_id)).size).toBe(7);
+});
 
 withPython("an id that was gone is looked for again, at no cost while there is none", async () => {
   await publish(0, { a: 10, b: 20 }, ["a", "b", "old", "idle"]);

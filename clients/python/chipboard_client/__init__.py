@@ -381,7 +381,7 @@ class Client:
         """
         self._transport = _Transport(origin, key, max_bytes, timeout, patience)
         self._vintage: dict[str, Any] = {}
-        # The files that `levels(known_at=N)` read last, and what was asked of them.
+        # The files that `levels(known_at=N)` read last, with the selection of them.
         self._known: tuple[Any, Rows, Rows] | None = None
 
     def as_of(self, when: Day | int) -> Client:
