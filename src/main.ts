@@ -44,6 +44,11 @@ export const COMMANDS: readonly {
     load: async () => (await import("./commands/publish-command.ts")).publishCommand(),
   },
   {
+    name: "map",
+    description: "show how a file of levels would be read, and propose a map for publish --map",
+    load: async () => (await import("./commands/map-command.ts")).mapCommand(),
+  },
+  {
     name: "serve",
     description: "serve the published snapshots over HTTP",
     load: async () => (await import("./commands/serve-command.ts")).serveCommand(),

@@ -108,6 +108,8 @@ export async function answer(ask: Ask, world: World): Promise<Answer> {
     status,
     code: result.code,
     account: caller.account,
+    key: caller.keyId,
+    calls: exchange.calls,
     tier: caller.tier?.name ?? "none",
     address: addressOf(ask, world.trustedHops),
     requestId: exchange.requestId,
@@ -139,7 +141,7 @@ export function refusal(
   const requestId = preparedFor(world).newRequestId();
   const { status, code, raw, body } = problemReply(denial, { path, headers: {}, requestId }, world);
   const route = "(none)";
-  const who = { account: null, tier: tier.name, address, requestId };
+  const who = { account: null, key: null, calls: 0, tier: tier.name, address, requestId };
   observer.answered({ method: "", route, status, code, ...who, arrivedMs });
   const own = callerFields({ tier }, left, { requestId, nowMs });
   return { status, shared: raw, own, body, done: NOTHING_HELD };
@@ -221,6 +223,7 @@ async function outcomeOf(
     const taken = await counts.take(payer.subject, limit, nowMs, payer.keyId);
     if (!taken.granted) return quotaExceeded(payer, nowMs);
     used = taken.used;
+    exchange.calls = 1;
   }
   if (payer !== null) exchange.callsLeft = remainingAfter(limit, used);
   if (stop !== null) return stoppedReply(stop, found);
@@ -229,6 +232,7 @@ async function outcomeOf(
   const failed = (): void => {
     if (payer === null) return;
     exchange.callsLeft = null;
+    exchange.calls = 0;
     counts.giveBack(payer.subject, nowMs, payer.keyId);
   };
   try {
@@ -321,10 +325,13 @@ const REFUSALS = {
   state_unavailable: "Keys cannot be checked at the moment.",
 } as const;
 
-function refused({ refusal: code }: Caller, { ask }: Exchange): Denial {
+const REPLACED = "The key was replaced: use the account's newer key.";
+
+function refused({ refusal: code, isReplaced }: Caller, { ask }: Exchange): Denial {
   if (code === null) throw new Error("A caller without a refusal is admitted");
   const retry = code === "state_unavailable" ? { retryAfterMs: STATE_RETRY_MS } : {};
-  const detail = code === "invalid_key" ? keyFault(ask) : REFUSALS[code];
+  const isFaulty = code === "invalid_key" && !isReplaced;
+  const detail = isReplaced ? REPLACED : isFaulty ? keyFault(ask) : REFUSALS[code];
   return deny(code, detail, retry);
 }
 

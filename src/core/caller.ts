@@ -167,10 +167,19 @@ export function identify(
 export const identifyLink = (token: string, { verdicts }: Accounts): Caller | Promise<Caller> =>
   verdicts.authenticate(token, LINK_PREFIX);
 
+const NO_KEY = {
+  keyId: null,
+  path: null,
+  trialEndsAtMs: null,
+  keyExpiresAtMs: null,
+  refusal: null,
+  isReplaced: false,
+} as const;
+
 /** The caller without a key at this address. */
 export function callerAt(address: AddressGroup, accounts: Accounts, nowMs: number): AdmittedCaller {
   const subject = accounts.addressSubject(address, nowMs);
-  return { account: null, tier: KEYLESS, subject, keyId: null, path: null, refusal: null };
+  return { ...NO_KEY, account: null, tier: KEYLESS, subject };
 }
 
 /** The address group that a request without a key is counted for. */

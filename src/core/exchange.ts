@@ -29,6 +29,8 @@ export class Exchange implements Asked {
   caller: Caller | null = null;
   /** The calls that the caller has left after this one; null: they are not looked up yet. */
   callsLeft: number | null = null;
+  /** How many calls this request cost. */
+  calls = 0;
 
   /** Begins the answer to a request that arrived at `nowMs`. */
   constructor(ask: Ask, nowMs: number, requestId: string) {

@@ -58,6 +58,8 @@ export function quotaExceeded(caller: AdmittedCaller, nowMs: number): Denial {
   );
 }
 
+const endText = (atMs: number | null): string | null => (atMs === null ? null : instantText(atMs));
+
 /** What `/usage` answers. */
 export function usageReply(
   caller: AdmittedCaller,
@@ -73,6 +75,8 @@ export function usageReply(
     used,
     remaining: callsLeft(limit, used),
     resets_at: instantText(monthEndMs(monthOf(nowMs))),
+    trial_ends_at: endText(caller.trialEndsAtMs),
+    key_expires_at: endText(caller.keyExpiresAtMs),
   };
   return jsonDocument(body, platform);
 }

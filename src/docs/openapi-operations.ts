@@ -67,7 +67,9 @@ const STAMP: readonly HeaderName[] = [
 const stampOf = (route: DataRoute): readonly HeaderName[] => [
   ...STAMP,
   ...(hasHistory(route) ? (["x-history-from"] as const) : []),
-  ...("text" in route.body && takes(route, "segment") ? (["x-asked"] as const) : []),
+  ...("text" in route.body && (takes(route, "segment") || namesBoth(route))
+    ? (["x-asked"] as const)
+    : []),
 ];
 
 /** The routes in the document, in its order: every address except pages. */

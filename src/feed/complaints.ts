@@ -74,17 +74,25 @@ export class Complaints {
     Failure: typeof InputError | typeof ConflictError | typeof RefusedError = InputError,
   ): void {
     if (this.#count === 0) return;
-    const found = [...this.#kinds.values()].flatMap(shownOf).sort((a, b) => a.number - b.number);
-    const errors = found.length + this.#others;
-    const more = errors - Math.min(found.length, LINES_KEPT);
     throw new Failure(
-      `${counted(errors, "error")} in the input; nothing was written`,
-      [...inOrder(found).slice(0, LINES_KEPT), ...(more === 0 ? [] : [`and ${more} more`])],
+      `${counted(this.#found().length + this.#others, "error")} in the input; nothing was written`,
+      this.lines(),
       // To wait does not help against faults of the inputs that are there.
       this.isEarly
         ? { waitFor: escaped(this.#awaited.join("; ")), retryAfterMs: this.#retryAfterMs }
         : {},
     );
+  }
+
+  /** All complaints, sorted by line within each file. */
+  lines(): string[] {
+    const found = this.#found();
+    const more = found.length + this.#others - Math.min(found.length, LINES_KEPT);
+    return [...inOrder(found).slice(0, LINES_KEPT), ...(more === 0 ? [] : [`and ${more} more`])];
+  }
+
+  #found(): Finding[] {
+    return [...this.#kinds.values()].flatMap(shownOf).sort((a, b) => a.number - b.number);
   }
 
   /** Shortens the line and escapes line breaks and terminal control characters, if it may be shown. */

@@ -84,4 +84,6 @@ export interface Finding {
   readonly text: string;
   /** Whether only a break lets it through, and `--accept` does not. */
   readonly needsBreak?: true;
+  /** What to do, if the gate's own words would mislead. */
+  readonly remedy?: string;
 }

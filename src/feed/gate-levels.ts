@@ -126,10 +126,26 @@ export function tooFew(input: GateInput, { minCoverageMicros }: GateLimits): Fin
   );
   if (within) return [];
   const limit = formatMicros(minCoverageMicros);
+  const stale = staleSession(input);
+  if (stale !== null) {
+    const text = `The input is stale: its newest quotes are of ${sessionKey(stale)}, and none is of ${sessionKey(session)}`;
+    const remedy = `Publish when the feed has the levels of ${sessionKey(session)}`;
+    return [{ contract: null, measured: Number(pct), limit: Number(limit), text, remedy }];
+  }
   const text =
     `${covered} of ${contracts} contracts have a level for ${sessionKey(session)}, ` +
     `expected at least ${limit} percent; without one: ${missing.map(({ id }) => id).join(", ")}`;
   return [{ contract: null, measured: Number(pct), limit: Number(limit), text }];
+}
+
+/** The session of the newest quotes, if all quotes name an earlier session; null: some are for this one, or none are given. */
+function staleSession({ session, given }: GateInput): Session | null {
+  let newest: Session | null = null;
+  for (const { levels } of given.byContract.values()) {
+    const last = levels.quotes?.at(-1)?.session;
+    if (last !== undefined && (newest === null || last > newest)) newest = last;
+  }
+  return newest !== null && newest < session ? newest : null;
 }
 
 /**

@@ -198,6 +198,8 @@ function remediesFor(gate: GateName, refused: readonly Finding[], verb: string):
   const acceptable = refused.filter(({ needsBreak }) => !needsBreak);
   const ids = [...new Set(acceptable.flatMap((finding) => concernedBy(finding) ?? []))];
   const words = ids.length === 0 ? gate : `${gate}:${ids.join(",")}`;
+  const own = refused.flatMap(({ remedy }) => remedy ?? []);
+  if (own.length > 0) return own;
   return [
     ...(more.instead === undefined ? [] : [more.instead]),
     ...(acceptable.length === 0

@@ -13,6 +13,7 @@ import { CLOSES, nearestOf, QUOTES, type TableShape } from "./table-shape.ts";
 import type { InputSource } from "./source.ts";
 import { MAX_ROW_CHARACTERS, readText } from "./text-reader.ts";
 import {
+  currencyIn,
   dateForm,
   numberForm,
   unmarked,
@@ -71,13 +72,20 @@ export function ourCell(
   cell: string,
 ): string | undefined {
   if (cell === "" || map.constants.has(column)) return cell;
-  if (column === "id") return map.ids.get(cell) ?? cell;
+  if (column === "id") return map.ids.get(cell) ?? unmarkedId(map, cell) ?? cell;
   const form = formOf(map, shape, column);
   if (form === null) return cell;
   const whole = form.ours(cell);
   if (whole !== undefined || map.marks.size === 0) return whole;
   const { text } = unmarked(cell, map.marks);
   return text === "" ? text : form.ours(text);
+}
+
+/** The id that an id is without its marks; undefined: it has none, or is an id with them. */
+function unmarkedId({ ids, marks }: FeedMap, cell: string): string | undefined {
+  if (marks.size === 0 || idField.parse(cell) !== undefined) return undefined;
+  const { text } = unmarked(cell, marks);
+  return ids.get(text) ?? idField.parse(text);
 }
 
 /** The bases that the marks of a cell tell. */
@@ -115,12 +123,12 @@ export async function readMap(
   if (complaints.count > before) return null;
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(withoutComments(text));
   } catch (cause) {
     complaints.at(source.name, `not JSON: ${reasonOf(cause)}`);
     return null;
   }
-  for (const member of repeatedMembers(text))
+  for (const member of repeatedMembers(withoutComments(text)))
     complaints.at(source.name, `the member ${quoted(member)} appears twice`);
   const map = mapOf(value, source.name, (member, wrong, expected) => {
     const place = member === "" ? source.name : `${source.name} ${member}`;
@@ -129,6 +137,10 @@ export async function readMap(
   });
   return complaints.count > before ? null : map;
 }
+
+/** The text of a map without the lines above it that begin with `#`. Other lines keep their numbers. */
+export const withoutComments = (text: string): string =>
+  text.replace(/^(?:#[^\n]*\n?|[ \t\r]*\n)+/, (lines) => lines.replace(/[^\n]/g, ""));
 
 function excerptOf(value: unknown): string {
   try {
@@ -173,11 +185,11 @@ const isCurrency = (value: unknown): boolean =>
   typeof value === "string" && isBesideNumber(value) && /[^.,]/.test(value);
 
 /** A currency may not be taken off as a mark: the number means something else without it. */
-const isMark = (value: unknown): boolean =>
+export const isMark = (value: unknown): boolean =>
   typeof value === "string" &&
   isBesideNumber(value) &&
   !/[.,'’\s\p{Sc}]/u.test(value) &&
-  !Intl.supportedValuesOf("currency").includes(value);
+  currencyIn(value) === null;
 
 /** The members of a map: what each holds, and whether a value is that. */
 const MEMBERS = {
@@ -285,8 +297,6 @@ export function mapOf(value: unknown, name: string, refuse: Refuse): FeedMap | n
   if (!header) requirePlaces(columns, wide, refuse);
   for (const [theirs, ours] of ids)
     if (idField.parse(ours) === undefined) refuse(`ids.${theirs}`, ours, idField.expected);
-  // One that was refused is not compared with the others.
-  const delimiter = text("delimiter") ?? (isGiven("delimiter") ? "" : ",");
   const marks = marksOf(given.get("marks"));
   const day = (given.get("day") as DayOfMonth | undefined) ?? null;
   const dates = given.get("dates") ?? OUR_DATES[day === null ? "days" : "months"];
@@ -303,14 +313,7 @@ export function mapOf(value: unknown, name: string, refuse: Refuse): FeedMap | n
     header,
     skip: skipOf(given.get("skip")) as SkippedLines,
     rows: text("rows") ?? null,
-    number: numbersOf(
-      text("decimal"),
-      text("thousands"),
-      text("currency"),
-      marks,
-      delimiter,
-      refuse,
-    ),
+    number: numbersOf(text("decimal"), text("thousands"), text("currency"), marks, refuse),
     date: hasForm ? date : null,
     marks,
     columns,
@@ -405,7 +408,6 @@ function numbersOf(
   thousands: string | undefined,
   currency: string | undefined,
   marks: Marks,
-  delimiter: string,
   refuse: Refuse,
 ): WrittenForm | null {
   const isAsOurs = decimal === undefined && thousands === undefined;
@@ -413,8 +415,6 @@ function numbersOf(
   const point = decimal ?? ".";
   if (thousands === point)
     refuse("thousands", thousands, `another character than decimal, which is ${quoted(point)}`);
-  if (decimal !== undefined && decimal === delimiter)
-    refuse("decimal", decimal, `another character than delimiter, which is ${quoted(delimiter)}`);
   return numberForm(point, thousands ?? "", currency ?? null);
 }
 

@@ -16,7 +16,7 @@ import { cellText, jsonReader, leavesOf, ndjsonReader, type Item } from "./json-
 import { ourCell, type FeedMap, type TheirColumn } from "./map.ts";
 import type { Format, InputSource } from "./source.ts";
 import { TableRow, type RowFilter, type TableRows, type Where } from "./table-row.ts";
-import { columnLike, unknown, type TableShape } from "./table-shape.ts";
+import { columnLike, nearestOf, unknown, type TableShape } from "./table-shape.ts";
 import { MAX_INPUT_ROWS, readText, sniffed } from "./text-reader.ts";
 
 /**
@@ -358,7 +358,14 @@ function objectTaker(rows: TableRows) {
         theirs === undefined
           ? quoted(name)
           : `${typeof theirs === "number" ? nameOf(theirs) : quoted(theirs)}, which ${map?.name} names for ${name},`;
-      fault(name, () => found(`the field ${field} is missing`));
+      const near =
+        typeof theirs === "string" &&
+        nearestOf(
+          theirs,
+          leavesOf(item).map(([path]) => path),
+        );
+      const hint = near ? `; write ${quoted(near)}` : "";
+      fault(name, () => found(`the field ${field} is missing${hint}`));
     }
     const cells = shape.columns.map((name) => {
       const value = values.get(name) ?? null;

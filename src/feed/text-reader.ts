@@ -43,8 +43,11 @@ const SIGNATURES: readonly (readonly [start: string, finding: string])[] = [
 ];
 const SIGNATURE_BYTES = Math.max(...SIGNATURES.map(([start]) => start.length));
 
-/** A line that git writes where it could not merge, up to its end. */
-const MERGE_MARK = /^(?:<{7}|>{7}|\|{7}) /m;
+/** How Japanese begins in ISO-2022-JP, between bytes that are also UTF-8. */
+const JAPANESE_ESCAPE = Buffer.from("\u001b$");
+
+/** The beginning of a line that git writes where it could not merge. */
+const MERGE_MARK = /^(?:<{7}|>{7}|\|{7})(?: |\r?$)/m;
 const MERGE_MARK_CHARACTERS = 8;
 
 /**
@@ -110,6 +113,16 @@ async function* decoded(
       line += newlines(text);
       yield text;
       continue;
+    }
+    const escape = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).indexOf(
+      JAPANESE_ESCAPE,
+    );
+    if (escape >= 0) {
+      const place = `${source.name}:${line + newlines(bytes.subarray(0, escape))}`;
+      return complaints.at(
+        place,
+        "not UTF-8 (is it iso-2022-jp?), expected UTF-8; save it as that",
+      );
     }
     const nul = bytes.indexOf(0);
     if (nul >= 0) {

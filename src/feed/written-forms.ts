@@ -2,7 +2,7 @@
  * How others write numbers and dates. A map names forms, which are read exactly: a cell in another form is never guessed
  * at. Without a map, messages say which of the same forms a text seems to have; such words follow a complaint, from "; " on.
  */
-import { dateText, parseDate, parseSession } from "../market/session.ts";
+import { DAY_MS, dateText, parseDate, parseSession } from "../market/session.ts";
 
 /** A longer text is no number and no date. */
 const MAX_CHARACTERS = 80;
@@ -52,6 +52,12 @@ export function numberForm(
   };
 }
 
+/** The currency that a text beside a number is: a sign with letters, or a code of ISO 4217; null: it is none. */
+export const currencyIn = (text: string): string | null =>
+  CURRENCY_SIGN.exec(text)?.[0] === text || CURRENCY_CODES.has(text) ? text : null;
+
+const CURRENCY_CODES = new Set(Intl.supportedValuesOf("currency"));
+
 /** The text without the currency before or after it; whole if the sign in it is another currency's. */
 function amountIn(text: string, currency: string | null): string {
   const [sign] = CURRENCY_SIGN.exec(text) ?? [];
@@ -92,7 +98,7 @@ export function unmarked(
 export type DayOfMonth = "first" | "last";
 
 /**
- * Dates of one or several forms such as `DD.MM.YYYY`, `MMM D, YY` or `YYYY[M]MM`. A date that two of them read
+ * Dates of one or several forms such as `DD.MM.YYYY`, `MMM D, YY`, `YYYY[M]MM`, `YYYY-MM-DD*` or `X`. A date that two of them read
  * differently is in none. `day`: of the forms without a day. Null: a form does not have a year, a month and at most a
  * day, or has no day and none is given.
  */
@@ -140,8 +146,28 @@ const MONTH_NAME = `(?:${MONTHS.map((name) => `${name.slice(0, 3)}(?:${name.slic
 /** Two-digit years are of 1969 to 2068, as in the date formats of POSIX. */
 const FIRST_SHORT_YEAR = 69;
 
+/** Seconds and milliseconds since 1970, in UTC: the digits that they have from 1973 to 2286, and the length of a day. */
+const INSTANTS: Readonly<Record<string, readonly [digits: RegExp, dayLength: number]>> = {
+  X: [/^\d{9,10}$/, 86_400],
+  x: [/^\d{12,13}$/, DAY_MS],
+};
+
+function instantPattern([digits, dayLength]: readonly [RegExp, number]): DatePattern {
+  return {
+    hasDay: true,
+    read: (text) =>
+      digits.test(text.trim()) ? dateText(Math.floor(Number(text) / dayLength)) : null,
+  };
+}
+
 /** Null: the form does not have a year and a month, and at most one day. */
-function datePattern(form: string): DatePattern | null {
+function datePattern(whole: string): DatePattern | null {
+  const instant = Object.hasOwn(INSTANTS, whole) ? INSTANTS[whole] : undefined;
+  if (instant !== undefined) return instantPattern(instant);
+  if (whole.length > MAX_CHARACTERS) return null;
+  // A time of day can stand behind the date, which is taken as it is written.
+  const form = whole.replace(/\*$/, "");
+  const rest = form === whole ? "" : String.raw`(?:\D.*)?`;
   const pieces = form.match(/\[[^\]]*\]|y+|m+|d+|[^ymd[]+|\[/gi) ?? [];
   const parts = pieces.map((piece) => /^(?:yy(?:yy)?|m{1,4}|dd?)$/i.exec(piece)?.[0].toLowerCase());
   const count = (letter: string): number => parts.filter((part) => part?.[0] === letter).length;
@@ -160,7 +186,7 @@ function datePattern(form: string): DatePattern | null {
     // A day or month can have one digit if no digits stand beside it.
     return isDigits(at - 1) || isDigits(at + 1) ? `(?<${name}>\\d\\d)` : `(?<${name}>\\d\\d?)`;
   });
-  const pattern = new RegExp(`^${source.join("")}$`, "i");
+  const pattern = new RegExp(`^${source.join("")}${rest}$`, "i");
   return {
     hasDay: count("d") === 1,
     read(text, day) {

@@ -77,8 +77,8 @@ const NO_SERIES = new Series(new Levels());
 const NO_DAY: MonthFigures = { days: 0, figures: null };
 
 /**
- * The settlements at a session, which the entry `publication` publishes: the head has those of `before`,
- * and this entry adds the months that are due and have a day by now. Contracts and indices that left the catalog keep theirs.
+ * The settlements at a session, which the entry `publication` publishes: the head's stay, and months are
+ * added that are due and have a day by now. Contracts and indices that left the catalog keep theirs.
  */
 export function settle(
   market: Market,

@@ -14,8 +14,13 @@ export interface KeyVerdict {
   readonly keyId: string | null;
   /** The path of a link; null: it is a key. */
   readonly path: string | null;
+  /** When the account's trial ends, and the key (epoch milliseconds); null: no end is set. */
+  readonly trialEndsAtMs: number | null;
+  readonly keyExpiresAtMs: number | null;
   /** Null: the key is admitted. */
   readonly refusal: Refusal | null;
+  /** Whether it is refused because another key took its place. */
+  readonly isReplaced: boolean;
 }
 
 export interface Verdicts {

@@ -8,6 +8,10 @@ export interface Answered {
   /** Undefined: no problem. */
   readonly code: string | undefined;
   readonly account: string | null;
+  /** The id of its key, or of its link. */
+  readonly key: string | null;
+  /** How many calls the answer cost: 0 or 1. */
+  readonly calls: number;
   /** `none`: a key that names no account. */
   readonly tier: string;
   /** The group of the client's address. */

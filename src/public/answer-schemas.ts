@@ -18,6 +18,10 @@ export const usage = z.object({
   used: count,
   remaining: count.nullable(),
   resets_at: instant,
+  trial_ends_at: instant.nullable().describe("When the account's trial ends; null: it has none."),
+  key_expires_at: instant
+    .nullable()
+    .describe("When the key sent ends, by its own end or by a rotation; null: no end is set."),
 });
 
 const snapshotName = (what: string) =>

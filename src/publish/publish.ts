@@ -74,7 +74,7 @@ async function attempt(
   await requireTrusted(store, stored.end.newest, keys);
   requireNotOlder(session, stored, clock);
   const { base, catalog, amendment } = layOver(stored, inputs, store.location);
-  await requireRevised(request, amendment, base, store);
+  await requireRevised(request, amendment, base, store, clock);
 
   const { ledger, touched } = amendment;
   const content: LaidOver = {
@@ -95,7 +95,7 @@ async function attempt(
     const renewal = { ...options, timeGates, restates };
     return renderAnew(stored, reason, renewal, store, clock, progress);
   }
-  await requireFree(request, base, store);
+  await requireFree(request, base, store, clock);
   const kind = base.head?.publication.session === session ? "revision" : "session";
   const { series, restatement } = seriesFor(content, base, kind, request.restateSeries ?? null);
   const verdict = judge(

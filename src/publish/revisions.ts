@@ -2,6 +2,7 @@
 import { DamageError } from "../lib/errors.ts";
 import { sessionAt, sessionKey, type Session } from "../market/session.ts";
 import { highestClaimed } from "../snapshot/claims.ts";
+import { MAX_APART_MS } from "../snapshot/log/time-gates.ts";
 import { isPublication, type Publication } from "../snapshot/log/entry.ts";
 import { readLogBackwards } from "../snapshot/log/walk.ts";
 import type { ObjectStore } from "../ports/store.ts";
@@ -32,17 +33,19 @@ export async function nextRevision(
 
 /**
  * The rollback that withdrew the session: the first one after its last publication that named another
- * snapshot. Null if the session was never published or is not withdrawn. `head` is the
- * head that the run began from.
+ * snapshot. Null if the session was never published, is not withdrawn, or was published before it began. `head` is the
+ * head that the run began from. `nowMs` is the clock's time.
  */
 export async function withdrawnBy(
   store: ObjectStore,
   session: Session,
   head: Publication | null,
+  nowMs: number,
 ): Promise<Publication | null> {
+  const entries = await publicationsSince(store, session, head);
   let published: Publication | null = null;
   let rollback: Publication | null = null;
-  for (const entry of await publicationsSince(store, session, head)) {
+  for (const entry of entries) {
     if (entry.session === session) {
       // A rollback to another revision of the session withdraws the later revision.
       rollback =
@@ -52,7 +55,37 @@ export async function withdrawnBy(
       rollback ??= entry;
     }
   }
-  return rollback;
+  if (published === null || rollback === null) return rollback;
+  return wasTooEarly(published, rollback, entries, nowMs) ? null : rollback;
+}
+
+/**
+ * Whether a clock that was ahead published the session before it began. No entry is dated before the one ahead of it:
+ * so a rollback by the right clock has the time of the publication. Besides, the publication left out sessions, or one
+ * of them came after the rollback, or the clock has still not reached that time.
+ */
+function wasTooEarly(
+  published: Publication,
+  rollback: Publication,
+  entries: readonly Publication[],
+  nowMs: number,
+): boolean {
+  // A session whose earlier revision stands has begun.
+  if (rollback.at !== published.at || rollback.session === published.session) return false;
+  if (nowMs < Date.parse(published.at) - MAX_APART_MS) return true;
+  const before = entries[entries.indexOf(published) - 1];
+  const leftOut =
+    before === undefined ? published.number > 1 : published.session - before.session > 1;
+  const isOneLater = entries
+    .slice(entries.indexOf(rollback))
+    .some(
+      ({ action, session, revision, at }) =>
+        action === "publish" &&
+        session < published.session &&
+        revision === 1 &&
+        at === published.at,
+    );
+  return leftOut || isOneLater;
 }
 
 async function highestStored(store: ObjectStore, session: Session): Promise<number> {

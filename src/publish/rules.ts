@@ -8,6 +8,7 @@ import { formatMicros } from "../market/decimal.ts";
 import type { Level } from "../market/series.ts";
 import { sessionAt, sessionKey, type Session } from "../market/session.ts";
 import type { ObjectStore } from "../ports/store.ts";
+import { MAX_APART_MS } from "../snapshot/log/time-gates.ts";
 import { snapshotText } from "../store/paths.ts";
 import type { Base } from "./base.ts";
 import type { PublishRequest } from "./request.ts";
@@ -41,17 +42,25 @@ export async function requireRevised(
   { restatements }: Amendment,
   base: Base,
   store: ObjectStore,
+  clock: Clock,
 ): Promise<void> {
   if (revise !== null || restatements.length === 0) return;
   const changes = restatements.map(
     ({ where, contract, session, old, now }) =>
       `${where}: ${contract} at ${sessionKey(session)}: ${levelText(old)} would become ${levelText(now)}`,
   );
-  await requireNotWithdrawn(session, base, store, changes);
+  await requireNotWithdrawn(session, base, store, clock, changes);
   throw new ConflictError(
-    `The input changes ${counted(restatements.length, "published level")}; if it is right, publish with --revise "reason"`,
+    `The input changes ${counted(restatements.length, "published level")}; ${clockBehind(base, clock)}if it is right, publish with --revise "reason"`,
     changes,
   );
+}
+
+/** Says that the clock is before the log, which makes old levels of a feed's new ones; "" if it is not. */
+function clockBehind({ end: { newest } }: Base, clock: Clock): string {
+  const nowMs = clock.now();
+  if (newest === null || nowMs >= Date.parse(newest.entry.at) - MAX_APART_MS) return "";
+  return `the clock says ${instantText(nowMs)}, before the newest entry of the log (${newest.entry.at}): if the clock is wrong, set it; `;
 }
 
 const levelText = (level: Level | null): string =>
@@ -65,11 +74,12 @@ export async function requireFree(
   request: PublishRequest,
   base: Base,
   store: ObjectStore,
+  clock: Clock,
 ): Promise<void> {
   if (request.revise !== null) return;
   const { session } = request;
   const head = base.head?.publication;
-  await requireNotWithdrawn(session, base, store);
+  await requireNotWithdrawn(session, base, store, clock);
   if (head !== undefined && head.session === session) {
     throw new ConflictError(
       `Session ${sessionKey(session)} is published as ${snapshotText(head)} with other content; ` +
@@ -82,9 +92,10 @@ async function requireNotWithdrawn(
   session: Session,
   base: Base,
   store: ObjectStore,
+  clock: Clock,
   changes: readonly string[] = [],
 ): Promise<void> {
-  const rollback = await withdrawnBy(store, session, base.end.head);
+  const rollback = await withdrawnBy(store, session, base.end.head, clock.now());
   if (rollback === null) return;
   throw new ConflictError(
     `Session ${sessionKey(session)} was published and rolled back (${rollback.reason ?? "no reason given"}); ` +

@@ -24,6 +24,8 @@ const GRACE_MS = HOUR_MS;
 interface Remembered {
   readonly admitted: KeyVerdict;
   readonly isSuspended: boolean;
+  /** Whether a rotation, and nothing else, makes the key void. */
+  readonly isReplaced: boolean;
   /** The instants (epoch milliseconds) from which the key is void, and the account's trial over. */
   readonly voidAtMs: number;
   readonly lapsesAtMs: number;
@@ -126,8 +128,12 @@ export class Verdicts implements VerdictsPort {
           subject: `account:${id}`,
           keyId: record.key_id,
           path,
+          trialEndsAtMs: endOf(trialLapsesAtMs(account)),
+          keyExpiresAtMs: endOf(voidAtMs(record)),
           refusal: null,
+          isReplaced: false,
         },
+        isReplaced: record.replaced_by !== null && record.revoked_at === null,
         isSuspended: record.suspended || account.suspended,
         voidAtMs: voidAtMs(record),
         lapsesAtMs: trialLapsesAtMs(account),
@@ -150,14 +156,25 @@ export class Verdicts implements VerdictsPort {
   }
 }
 
-const NOBODY = { account: null, tier: null, subject: null, keyId: null, path: null };
+const NOBODY = {
+  account: null,
+  tier: null,
+  subject: null,
+  keyId: null,
+  path: null,
+  trialEndsAtMs: null,
+  keyExpiresAtMs: null,
+  isReplaced: false,
+};
 const INVALID_KEY: KeyVerdict = { ...NOBODY, refusal: "invalid_key" };
 /** The state does not answer, and this process does not know the key. */
 const STATE_UNAVAILABLE: KeyVerdict = { ...NOBODY, refusal: "state_unavailable" };
 
+const endOf = (ms: number): number | null => (Number.isFinite(ms) ? ms : null);
+
 /** The verdict on a key at an instant. If several refusals apply, the first in this order counts. */
 function judge(known: Remembered, nowMs: number): KeyVerdict {
-  if (nowMs >= known.voidAtMs) return INVALID_KEY;
+  if (nowMs >= known.voidAtMs) return { ...INVALID_KEY, isReplaced: known.isReplaced };
   if (known.isSuspended) return { ...known.admitted, refusal: "key_suspended" };
   if (nowMs >= known.lapsesAtMs) return { ...known.admitted, refusal: "trial_lapsed" };
   return known.admitted;

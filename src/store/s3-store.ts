@@ -46,6 +46,8 @@ const IDLE_TIMEOUT_MS = 60_000;
 /** A probe has 6 bytes. Some more are read to say that they are others. */
 const PROBE_BYTES_MAX = 1_000_000;
 /** Objects never change. Shared caches must not keep them, because the data is licensed. */
+/** A server that lists pages without objects again and again would never end. */
+const IDLE_PAGES_MAX = 1_000;
 const CACHE_CONTROL = "private, max-age=31536000, immutable";
 
 /**
@@ -134,8 +136,11 @@ class S3Store implements ObjectStore {
     const sizes = new Map<string, number>();
     const tokens = new Set<string>();
     let token: string | undefined;
+    /** The pages since the last one with a key of the store. */
+    let idlePages = 0;
     do {
       const page = await this.#page({ ...input, ContinuationToken: token });
+      const sizeBefore = sizes.size;
       for (const { Key = "", Size = 0 } of page.Contents ?? []) {
         const key = Key.slice(this.#prefix.length);
         // An object with another key belongs to others, or is a running probe.
@@ -143,6 +148,10 @@ class S3Store implements ObjectStore {
         // A server that sends the same page again and again would never end.
         if (sizes.has(key)) throw new Error(`the server lists ${key} twice`);
         sizes.set(key, Size);
+      }
+      idlePages = sizes.size > sizeBefore ? 0 : idlePages + 1;
+      if (idlePages > IDLE_PAGES_MAX) {
+        throw new Error(`the server lists ${IDLE_PAGES_MAX} pages without a key of the store`);
       }
       token = page.IsTruncated === false ? undefined : page.NextContinuationToken || undefined;
       if (token === undefined && page.IsTruncated === true) {
@@ -163,7 +172,8 @@ class S3Store implements ObjectStore {
       return await this.#client.send(new ListObjectsV2Command(input));
     } catch (error) {
       const { name, status } = parts(error);
-      const isEmpty = status === 404 && (name === "NoSuchKey" || name === "NotFound");
+      // "Error": the body is no answer of S3.
+      const isEmpty = status === 404 && name !== "Error" && !/bucket/i.test(name);
       if (!isEmpty || input.ContinuationToken !== undefined) throw error;
       return { $metadata: {}, IsTruncated: false };
     }

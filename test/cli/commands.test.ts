@@ -41,7 +41,10 @@ const WITHOUT_VARIABLE = [
   ..."--yes --suspend --resume --tier --trial-days --note --update --accounts --expires --label".split(
     " ",
   ),
-  ..."--overlap --per --month --csv --restate-members --backup --memory --ping --test".split(" "),
+  ..."--overlap --per --month --csv --restate-members --backup --memory --ping --test --calls --log".split(
+    " ",
+  ),
+  ..."--try --with --as".split(" "),
 ];
 
 describe("--help", () => {
@@ -67,6 +70,7 @@ describe("--help", () => {
         ..."--sign-key --verify-key".split(" "),
       ],
     ],
+    ["map", ["--try", "--with", "--catalog", "--as", "--json"]],
     ["serve", SERVE],
     ["doctor", [...SERVE, ...PUBLISH, "--verify-key", "--backup", "--memory", "--ping"]],
     ["guard", [...SERVE, ...PUBLISH, "--verify-key", "--backup", "--memory", "--ping", "--test"]],
@@ -91,7 +95,7 @@ describe("--help", () => {
     ["keys resume", ["--by", ...STATE]],
     ["keys revoke", ["--by", ...STATE]],
     ["keys rotate", ["--overlap", "--by", ...STATE]],
-    ["usage", ["--per", "--month", "--csv", ...STATE]],
+    ["usage", ["--per", "--month", "--calls", "--log", "--csv", ...STATE]],
     ["state init", STATE],
     ["state copy", ["--json"]],
     ["state backup", STATE],

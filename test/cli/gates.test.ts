@@ -118,6 +118,22 @@ describe("coverage", () => {
     });
   });
 
+  test("a file of an earlier session is told as stale, with both sessions, and not as sparse", async () => {
+    const catalog = catalogOf(["a", "b"]);
+    const stale = lines(QUOTES, "a,5,2026-11-20T12Z", "b,5,2026-11-20T00Z");
+    const { code, said } = await failure(new MemoryStore(), { catalog, quotes: stale });
+    expect([code, said.slice(1)]).toEqual([
+      3,
+      [
+        "The input is stale: its newest quotes are of 2026-11-20T12Z, and none is of 2026-11-21T00Z",
+        "Publish when the feed has the levels of 2026-11-21T00Z",
+      ],
+    ]);
+    const half = lines(QUOTES, "a,5,2026-11-21T00Z", "b,5,2026-11-20T00Z");
+    const sparse = await failure(new MemoryStore(), { catalog, quotes: half });
+    expect(sparse.said[1]).toMatch(/^1 of 2 contracts/);
+  });
+
   test("a level for another session does not count", async () => {
     const closes = lines("id,date,close_usd", ...ids.map((id) => `${id},2026-11-20,5`));
     const { said } = await failure(new MemoryStore(), { catalog: catalogOf(ids), closes });

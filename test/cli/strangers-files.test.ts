@@ -87,6 +87,12 @@ const KINDS: readonly File[] = [
     `taiwan.csv:1: not UTF-8 (is it big5, with "日期"?); ${EXCEL}; --map reads quotes and closes, with "encoding": "big5"`,
   ],
   [
+    "mail.csv",
+    "the encoding of Japanese mail, which has only bytes of ASCII",
+    lines("id,\u001b$BF|IU\u001b(B", "a,11"),
+    "mail.csv:1: not UTF-8 (is it iso-2022-jp?), expected UTF-8; save it as that",
+  ],
+  [
     "utf16le.csv",
     "Excel's Unicode text",
     Buffer.from(`\ufeff${QUOTES}`, "utf16le"),

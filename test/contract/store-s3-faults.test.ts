@@ -207,6 +207,23 @@ describe("a server that misbehaves", () => {
     await server.stop();
   });
 
+  test("a listing that goes on without a key of the store is an error", async () => {
+    let pages = 0;
+    const server = await serve((_request, response) => {
+      // Objects of others stand between the pages without any.
+      const page =
+        (pages % 2 === 0 ? keyXml(`x y${pages}`) : "") + TRUNCATED + tokenXml(`t${pages}`);
+      response.end(`<ListBucketResult>${page}</ListBucketResult>`);
+      pages += 1;
+    });
+    const store = await at("s3://bucket/p", { endpoint: server.url });
+    await expect(keysOf(store, "")).rejects.toThrow(
+      "the server lists 1000 pages without a key of the store",
+    );
+    expect(pages).toBe(1_001);
+    await server.stop();
+  });
+
   test("keys are listed in ascending order, in whatever order they come", async () => {
     const pages = [["b.csv", "b/1", "c"], [], ["a/2", "b.a", "a/1"], ["aa"]];
     const server = await serve((request, response) => {
@@ -227,11 +244,15 @@ describe("a server that misbehaves", () => {
   test.each([
     ["NoSuchKey", true],
     ["NotFound", true],
+    ["404", true],
+    ["ErrNotFound", true],
+    ["", true],
     ["NoSuchBucket", false],
+    ["BucketNotFound", false],
   ])("404 %s for a list: empty %s", async (code, isEmpty) => {
     const server = await serve((_request, response) => {
       response.writeHead(404, { "content-type": "application/xml" });
-      response.end(`<Error><Code>${code}</Code><Message>None</Message></Error>`);
+      response.end(code && `<Error><Code>${code}</Code><Message>None</Message></Error>`);
     });
     const store = await at("s3://bucket/p", { endpoint: server.url });
     if (isEmpty) expect(await keysOf(store, "")).toEqual([]);

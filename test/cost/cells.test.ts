@@ -7,6 +7,7 @@ import { expect, test } from "vitest";
 import { Complaints } from "../../src/feed/complaints.ts";
 import { CLOSES, QUOTES } from "../../src/feed/table-shape.ts";
 import { readMap } from "../../src/feed/map.ts";
+import { tryMap } from "../../src/feed/try-map.ts";
 import { ChipboardError } from "../../src/lib/errors.ts";
 import { parsePlanTerms } from "../../src/pages/plan-terms.ts";
 import { CATALOG_COLUMNS, catalogOf, lines, tryPublish, type Run } from "../cli/small-market.ts";
@@ -146,6 +147,28 @@ const READERS: Readonly<Record<string, Reader>> = {
       closes: JSON.stringify([{ t: text, [text]: { [text]: [text] } }]),
       map: { wide: { date: "t" }, dates: ["MMM D, YYYY", "YYYY-MM"], day: "last" },
     }),
+  "a file that a map is proposed for": async (text) => {
+    const csv = lines("Day,Chip", `2026-11-20,${inCsv(text)}`, `${inCsv(text)},1`, text);
+    const json = JSON.stringify({
+      d: [
+        { day: text, [text]: { a: text } },
+        { day: "2026-11-20", b: 1 },
+      ],
+    });
+    for (const content of [csv, json, text]) {
+      try {
+        await tryMap({
+          file: fileOf("x", content),
+          catalog: null,
+          map: null,
+          kind: null,
+          session: 1,
+        });
+      } catch (error) {
+        if (!(error instanceof ChipboardError)) throw error;
+      }
+    }
+  },
   "a map": (text) => {
     const complaints = new Complaints();
     const map = {

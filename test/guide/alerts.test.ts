@@ -193,19 +193,12 @@ withPython("a delisted and a renamed contract are events, and the other rules go
     { contract: "b", above: 22 },
     { contract: "b", below: 15 },
     { id: "c", above: 30.5 },
-    { id: "typo", above: 1 },
-    { index: "nowhere", above: 1 },
-    { segment: "NAND", above: 1 },
   ]);
   const short = (events: readonly Event[]) =>
     events.map(({ event, id, code, new_id: now, delisted_on: left, value }) =>
       JSON.stringify([event, id, code ?? now ?? value, ...(left === undefined ? [] : [left])]),
     );
-  expect(short(await told())).toEqual([
-    '["gone","typo","unknown_contract"]',
-    '["gone","nowhere","unknown_index"]',
-    '["gone","NAND","unknown_index"]',
-  ]);
+  expect(await told()).toEqual([]);
   await publish(1, { "b-new": 21, c: 31 }, [
     { id: "a", delisted_on: "2026-11-21" },
     { id: "b-new", formerly: "b" },
@@ -221,13 +214,72 @@ withPython("a delisted and a renamed contract are events, and the other rules go
   expect(await told()).toEqual([]);
 });
 
+withPython("a rule for an id that nothing has is refused at its first run", async () => {
+  await publish(0, { "ddr5-16gb": 10, b: 20 }, ["ddr5-16gb", { id: "b", segment: "NAND" }]);
+  await start();
+  const refusals: readonly (readonly [rule: object, said: string])[] = [
+    [{ id: "ddr5-16bg" }, `no contract or index has the id 'ddr5-16bg'; did_you_mean: ddr5-16gb`],
+    [{ id: "nandd" }, `no contract or index has the id 'nandd'; did_you_mean: nand`],
+    [{ contract: "nand" }, `no contract has the id 'nand'; did_you_mean: nothing like it`],
+    [{ contract: "DDR5-16GB" }, `no contract has the id 'DDR5-16GB'; did_you_mean: ddr5-16gb`],
+    [{ index: "composit" }, `no index has the id 'composit'; did_you_mean: composite`],
+    [{ segment: "composite" }, `no segment has the id 'composite'; did_you_mean: nothing like it`],
+    [{ basket: { b: 1, c: 1 } }, `no contract has the id 'c'; did_you_mean: nothing like it`],
+  ];
+  for (const [rule, said] of refusals) {
+    await setRules([{ ...rule, above: 1 }]);
+    const { code, events, stderr } = await watch();
+    expect([code, events, stderr]).toEqual([2, [], `error: rule 1, above: ${said}\n`]);
+  }
+  // Rules that it knows already stay when their contract goes.
+  await setRules([
+    { contract: "ddr5-16gb", above: 5 },
+    { segment: "NAND", above: 30 },
+  ]);
+  expect(await told()).toHaveLength(1);
+});
+
+withPython("a false alarm is taken back: its correction and its end name it", async () => {
+  await publish(0, { a: 10, b: 5 }, ["a", "b"], lines("id,date,close_usd", "a,2026-11-20,10"));
+  await start();
+  await setRules([
+    { id: "a", above: 20 },
+    { id: "a", change_pct: 40, since: "2026-11-20" },
+    { basket: { a: 2, b: 1 }, above: 50 },
+  ]);
+  expect(await told()).toEqual([]);
+  await publish(1, { a: 25, b: 5 });
+  const alarms = await told();
+  expect(alarms.map(({ event, id, value, since }) => [event, since ?? id, value])).toEqual([
+    ["above", "a", 25],
+    ["change_pct", "2026-11-20", 25],
+    ["above", '{"a": 2.0, "b": 1.0}', 55],
+  ]);
+  await publishInto(store, SESSION + 1, clock.ms, {
+    quotes: quotesOf({ a: 11 }),
+    revise: "Misprint",
+  });
+  await served();
+  const { code, events } = await watch(["--resolved"]);
+  expect(code).toBe(0);
+  const [above, since, basket] = alarms.map(({ event_id }) => event_id);
+  expect(events.map(({ event, corrects, resolves }) => [event, corrects ?? resolves])).toEqual([
+    ["correction", since],
+    ["resolved", above],
+    ["resolved", since],
+    ["resolved", basket],
+  ]);
+  expect(events[0]).toMatchObject({ contract_id: "a", old_usd: 25, new_usd: 11 });
+  expect(new Set([...alarms, ...events].map(({ event_id }) => event_id)).size).toBe(7);
+});
+
 withPython("an id that was gone is looked for again, at no cost while there is none", async () => {
-  await publish(0, { a: 10, b: 20 }, ["a", "b"]);
+  await publish(0, { a: 10, b: 20 }, ["a", "b", "old", "idle"]);
   await start();
   await setRules([
     { id: "old", above: 1 },
     { id: "dram", above: 1 },
-    { id: "typo", above: 1 },
+    { contract: "idle", above: 1 },
   ]);
   // Without a key there are no indices; with one there are.
   const { events } = await watch([], { CHIPBOARD_KEY: "" });
@@ -235,18 +287,18 @@ withPython("an id that was gone is looked for again, at no cost while there is n
   expect(short(events)).toEqual([
     ["gone", "old", undefined],
     ["gone", "dram", undefined],
-    ["gone", "typo", undefined],
+    ["gone", "idle", undefined],
   ]);
   await publish(1, { a: 10, b: 20 });
   expect(short(await told())).toEqual([["above", "dram", "index"]]);
-  await publish(2, { a: 10, new: 20 }, ["a", { id: "new", formerly: "b old" }]);
+  await publish(2, { a: 10, new: 20 }, ["a", { id: "new", formerly: "b old" }, "idle"]);
   expect(short(await told())).toEqual([
     ["renamed", "old", undefined],
     ["above", "new", "contract"],
   ]);
   await setRules([
     { id: "old", above: 30 },
-    { id: "typo", above: 1 },
+    { contract: "idle", above: 1 },
   ]);
   const used = async () => (await proxy.get("/api/public/v1/usage", { key: proxy.pro })).json.used;
   await publish(3, { a: 10, new: 21 });
@@ -440,7 +492,7 @@ withPython("rules that say nothing are refused with their place", async () => {
     [{}, "rules.json has no rule"],
     [
       [{ id: "a", abov: 5 }],
-      "rule 1: unknown member 'abov'; expected id, contract, index, segment, above",
+      "rule 1: unknown member 'abov'; expected id, contract, index, segment, basket, above",
     ],
     [[{ id: "a", above: 5 }, { above: 5 }], "rule 2: expected the id in one of id, contract"],
     [[{ id: "a", index: "a", above: 5 }], "rule 1: expected the id in one of"],

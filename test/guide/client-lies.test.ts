@@ -261,9 +261,11 @@ withPython(
       [{ status: 401, body: '{"code":"invalid_key","detail":"No such key."}' }],
     ];
     const answers = looks.flat();
-    let next = -1;
+    const contract = { id: "a", ticker: "A", formerly: [] };
+    let next = -2;
     answerOf = () => {
       next += 1;
+      if (next < 0) return json({ contracts: [contract], segments: [] });
       return next === 0
         ? json({ ...BOARD, memory: [{ id: "a", spot_usd: 9 }] }, about(7))
         : (answers[next - 1] as Lie);

@@ -48,7 +48,9 @@ describe("of a proxy", () => {
       cast: (cell, { column }) =>
         cell === ""
           ? null
-          : /_usd$|^close$|^inputs$|^known_|_days$/.test(String(column))
+          : /_usd$|^close$|^inputs$|^known_|_days$|^(average|last|high|low|days)|_gb$|^settled_/.test(
+                String(column),
+              )
             ? Number(cell)
             : cell,
     });
@@ -141,6 +143,34 @@ describe("of a proxy", () => {
       await rows("/members.csv?ids=dram&to=2026-11-19"),
     );
   });
+
+  withPython("settled months, by ids and months", async () => {
+    const all = await rows("/settlements.csv");
+    expect(all.length).toBeGreaterThan(20);
+    expect(await say("client.settlements()")).toEqual(all);
+    const some = await rows("/settlements.csv?ids=alpha-16gb,dram&from=2026-09&to=2026-10");
+    expect(some).toHaveLength(4);
+    for (const period of ['"2026-09", "2026-10"', '"2026-09-30", date(2026, 10, 1)']) {
+      const program = `${PRELUDE}from datetime import date
+print(json.dumps(Client(key=key).settlements(["alpha-16gb", "dram"], ${period})))`;
+      expect(JSON.parse(await client.print(program))).toEqual(some);
+    }
+    expect(await say('client.as_of(6).settlements("dram")')).toEqual(
+      await rows("/settlements.csv?ids=dram&publication=6"),
+    );
+  });
+
+  withPython(
+    "a back-test over all entries reads two files; ids that came later have no row",
+    async () => {
+      const used = async () => (await get("/usage")).json.used;
+      const before = await used();
+      const program = `[len(client.levels(known_at=each)) for each in range(4, 7)]`;
+      expect(new Set(await say(program)).size).toBeGreaterThan(1);
+      expect((await used()) - before).toBe(2);
+      expect(await say('client.levels(["echo-stack"], known_at=1)')).toEqual([]);
+    },
+  );
 
   withPython("index, basket, corrections, publications and sums", async () => {
     expect(await say("client.index()")).toEqual((await get("/index")).json);

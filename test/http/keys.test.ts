@@ -185,12 +185,31 @@ test("suspending, resuming, revoking and rotating take effect in a running proxy
   const rotated = await registry.rotateKey(key_id, 3_600_000);
   await becomes(rotated.key, "moving");
   expect(await accountOf({ "x-api-key": key })).toBe("moving");
+  const key_expires_at = new Date(clock.ms + 3_600_000).toISOString();
+  const ends = async (of: string) => (await proxy.get(USAGE, { key: of })).json;
+  await eventually(async () => (await ends(key)).key_expires_at === key_expires_at);
+  expect(await ends(key)).toMatchObject({ account: "moving", trial_ends_at: null });
+  expect(await ends(rotated.key)).toMatchObject({ trial_ends_at: null, key_expires_at: null });
   clock.ms += 3_600_000;
   await becomes(key, "invalid_key");
+  const replaced = /^The key was replaced: use the account's newer key\.$/;
+  expect((await ask({ "x-api-key": key })).json.detail).toMatch(replaced);
   await registry.revokeKey(rotated.key_id);
   await becomes(rotated.key, "invalid_key");
+  expect((await ask({ "x-api-key": rotated.key })).json.detail).not.toMatch(replaced);
   const refused = await ask({ "x-api-key": rotated.key });
   expect(refused.headers["x-ratelimit-remaining"]).toBe("0");
+});
+
+test("/usage says when a trial ends, and nothing of it without a key", async () => {
+  const { registry, clock } = proxy;
+  await registry.addAccount("trying", "pro", 2);
+  const trial_ends_at = new Date(clock.ms + 2 * DAY_MS).toISOString();
+  const { key } = await registry.createKey("trying", null);
+  const { json } = await proxy.get(USAGE, { key });
+  expect(json).toMatchObject({ trial_ends_at, key_expires_at: null });
+  const none = { trial_ends_at: null, key_expires_at: null };
+  expect((await proxy.get(USAGE)).json).toMatchObject(none);
 });
 
 test("a key with an end is refused from then on, and the day of its last use is known", async () => {
@@ -204,7 +223,8 @@ test("a key with an end is refused from then on, and the day of its last use is 
   const today = new Date(clock.ms).toISOString().slice(0, 10);
   await eventually(async () => (await lastUse()) === today);
   clock.ms = Date.parse(end) - 1;
-  expect(await accountOf({ "x-api-key": key })).toBe("ending");
+  const usage = (await proxy.get(USAGE, { key })).json;
+  expect(usage).toMatchObject({ account: "ending", trial_ends_at: null, key_expires_at: end });
   clock.ms = Date.parse(end);
   const refused = await proxy.get("/api/public/v1/prices", {
     key,

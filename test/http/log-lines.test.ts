@@ -1,6 +1,6 @@
 /** The lines of the log: text on a terminal, JSON elsewhere. */
 import { spawn, type ChildProcess } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -124,4 +124,31 @@ describe("the two forms of a line", () => {
     const text = textLine("error", time, { trouble: "a\u001b[2J\r\nb" }, "state");
     expect(text).toBe(`00:05:03Z  error  state  trouble="a\\u001b[2J\\r\\nb"\n`);
   });
+});
+
+test("usage --calls sums the lines of an account, and says if no log keeps them", async () => {
+  const log = join(folder, "proxy.log");
+  await writeFile(log, await printed(false));
+  const state = ["--state", join(folder, "state"), "--calls", "acme", "--month", "2026-11"];
+  const usage = (...more: string[]) => chipboard(["usage", ...state, ...more]);
+  const { calls, request_log, counted } = JSON.parse((await usage("--log", log, "--json")).stdout);
+  expect(request_log).toBe(true);
+  const row = { day: "2026-11-21", key: key.slice(0, 12) };
+  expect(calls).toEqual([
+    { ...row, route: `${API}/prices`, status: 200, calls: 1, requests: 1 },
+    { ...row, route: `${API}/prices/{id}`, status: 404, calls: 0, requests: 1 },
+  ]);
+  // Other tests of this file asked as well.
+  expect(counted).toBeGreaterThanOrEqual(1);
+  expect((await usage("--log", log, "--csv")).stdout).toContain(
+    `2026-11-21,${row.key},${API}/prices,200,1,1`,
+  );
+  expect((await usage("--log", log)).stdout).toMatch(
+    /The log has 1 calls? of acme in 2026-11; the state counted \d+\.$/m,
+  );
+  const without = await usage();
+  expect([without.code, without.stdout]).toEqual([0, expect.stringContaining("No request log")]);
+  await writeFile(log, "listening on …\n");
+  expect((await usage("--log", log)).stdout).toContain("is not kept there");
+  expect((await usage("--log", join(folder, "none"))).code).toBe(2);
 });

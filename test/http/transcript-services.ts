@@ -207,6 +207,28 @@ async function severalEntries(start: Start): Promise<TranscriptService> {
   return of(await start({ store, clock }));
 }
 
+/**
+ * Four entries: the last noon of October; the session after it, with a level; a correction of October; and a session in
+ * which `d` is called `nand`, as an index is.
+ */
+async function settled(): Promise<TranscriptService> {
+  const store = new MemoryStore();
+  const catalog = (row: CatalogRow) => catalogOf([row, { id: "e", segment: "NAND" }, "never"]);
+  const gates = { acceptMoves: true, allowSparse: true, maxUnchangedSessions: 99 };
+  const run = { ...gates, catalog: catalog({ id: "d" }) };
+  const closes = ["d,2026-10-01,10", "d,2026-10-11,12", "e,2026-10-16,7"];
+  const csv = (...rows: string[]): string => lines("id,date,close_usd", ...rows);
+  await mustPublish(store, { ...run, session: "2026-10-31T12Z", closes: csv(...closes) });
+  const quotes = quotesOf({ d: 12, e: 7 });
+  await mustPublish(store, { ...run, session: "2026-11-01T00Z", quotes });
+  const misprint = { closes: csv("d,2026-10-11,13"), revise: "Misprint" };
+  await mustPublish(store, { ...run, session: "2026-11-01T00Z", ...misprint });
+  const renamed = catalog({ id: "nand", formerly: "d" });
+  const levels = quotesOf({ nand: 12, e: 7 });
+  await mustPublish(store, { ...run, catalog: renamed, session: "2026-11-01T12Z", quotes: levels });
+  return of(await startTestProxy({ store }));
+}
+
 /** Several pieces of a stream from a folder (64 kB each), and none of them like another. */
 const LONG = Buffer.from(
   Array.from({ length: 30_000 }, (_, line) => `row ${line}\r\n`).join(""),
@@ -224,6 +246,7 @@ export const TRANSCRIPT_SERVICES: Readonly<
   links,
   renamed,
   "several entries": severalEntries,
+  settled,
   "a long export": exporting(LONG, false),
   "a long export, streamed": exporting(LONG, true),
   "an empty export": exporting(EMPTY, false),

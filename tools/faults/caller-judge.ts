@@ -16,7 +16,7 @@ import type { Answer } from "./caller-answers.ts";
 import { SESSION } from "./caller-service.ts";
 
 const SMALL_DOCUMENTS: Readonly<Record<string, readonly string[]>> = {
-  usage: ["account", "tier", "limit", "used", "remaining", "resets_at"],
+  usage: "account tier limit used remaining resets_at trial_ends_at key_expires_at".split(" "),
   publications: ["publications", "next"],
   health: ["status"],
   readiness:

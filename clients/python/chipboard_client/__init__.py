@@ -9,6 +9,7 @@
     client.frame("history.csv")                   # a whole file as a pandas.DataFrame, read by pandas itself
     client.levels(["ID"], last=10)                # both sessions of a day
     client.levels(["ID"], known_at=42)            # as entry 42 of the log had them, for a back-test
+    client.settlements(["ID"], start="2026-10")   # settled months: as settled, and as known now
     client.index()                                # the composite; index("dram", last=30): one with its series
     client.basket({"ID": 64})["cost_usd"]         # by quantities; basket(..., by="weights")
     client.contracts()                            # all contracts there are, without levels; needs no key
@@ -31,6 +32,7 @@ from __future__ import annotations
 import argparse
 import base64
 import csv
+import difflib
 import hashlib
 import http.client
 import importlib
@@ -68,6 +70,7 @@ __version__ = "0.4.0.dev0"
 ORIGIN = "{{origin}}"
 API = "/api/public/v1"
 HISTORY = "/history.csv"
+SETTLEMENTS = "/settlements.csv"
 FREE = ("/publications", "/contracts", "/usage")
 SESSION = timedelta(hours=12)
 RECHECK_SECONDS = 600.0  # after so long it asks again, whatever the service asked to wait: an account may be upgraded
@@ -76,14 +79,16 @@ KEPT_MAX, KEPT_BYTES_MAX, PROBLEM_BYTES_MAX, PIECE_BYTES = 32, 1 << 20, 1 << 16,
 DECIMALS, PAUSE_SECONDS, PAUSE_SECONDS_MAX = 9, 0.5, 8.0
 NO_PROBLEM = "unknown"
 TEXT_MAX = 1_000  # of an event, so that a command takes it
-USD = ("close_usd", "spot_usd", "low_usd", "high_usd", "close")
-NUMBERS = ("inputs", "known_from", "known_to", "max_carry_days")
+FIGURES = ("average", "last", "high", "low")
+USD = ("close_usd", "spot_usd", "low_usd", "high_usd", "close", "capacity_gb", *FIGURES, *(f"{each}_now" for each in FIGURES))
+NUMBERS = ("inputs", "known_from", "known_to", "max_carry_days", "days", "days_now", "settled_by")
 DATES = ("date", "as_of", "base_as_of", "prev_as_of", "series_date", "from", "to")
 INSTANTS = ("session_utc", "break_session_utc")
 WINDOWS = {"24h": 1, "7d": 7, "30d": 30}  # days
-KINDS, CONDITIONS = ("id", "contract", "index", "segment"), ("above", "below", "change_pct")
+BASKET_WINDOWS = {"24h": "cost_24h_usd", "30d": "cost_30d_usd"}
+KINDS, CONDITIONS = ("id", "contract", "index", "segment", "basket"), ("above", "below", "change_pct")
 STATE_FORMAT = "chipboard alerts 1"
-TEXTS = ("contract_id", "index_id", "id", "ticker", "name", "segment", "unit", "board", "price_type", "basis", "break_reason",
+TEXTS = ("contract_id", "index_id", "id", "kind", "month", "reason", "ticker", "name", "segment", "unit", "board", "price_type", "basis", "break_reason",
          "source_url", "source")
 BOARD = ("id", "ticker", "name", "segment", "unit", "spot_usd", "chg_24h_pct", "chg_30d_pct", "chg_yoy_pct", "ai_exposure_pct",
          "basis", "as_of", "source", "source_url", "capacity_gb", "usd_per_gb", "chg_7d_pct", "chg_60d_pct", "chg_90d_pct",
@@ -376,6 +381,8 @@ class Client:
         """
         self._transport = _Transport(origin, key, max_bytes, timeout, patience)
         self._vintage: dict[str, Any] = {}
+        # The files that `levels(known_at=N)` read last, with the selection of them.
+        self._known: tuple[Any, Rows, Rows] | None = None
 
     def as_of(self, when: Day | int) -> Client:
         """The same as published then: at an instant (UTC unless it has a time zone), at the end of a date, or by the
@@ -391,6 +398,7 @@ class Client:
         then = Client.__new__(Client)
         then._transport = self._transport
         then._vintage = vintage
+        then._known = None
         return then
 
     def prices(self, ids: Iterable[str] | None = None, segment: Iterable[str] | None = None) -> Rows:
@@ -440,7 +448,8 @@ class Client:
         """Every level given, in USD, of both sessions of a day. For Pro also `known_at=N`: as entry N had them.
 
         It selects them from levels and superseded, so it does not need the entry's snapshot: under the present ids,
-        within the present depth. If a rollback withdrew the entry, or no row was known then, it asks for the snapshot.
+        within the present depth. Both files are read once for many entries. An id that came later has no row. If a rollback
+        withdrew the entry, or no row was known then, it asks for the snapshot.
         """
         if known_at is None:
             return _typed(self._parts("/levels.csv", ids, segment, start, end, last), "contract_id", "session_utc")
@@ -448,22 +457,50 @@ class Client:
             known_at = operator.index(known_at)
         except TypeError as error:
             raise ValueError(f"known_at: expected the number of an entry, got {known_at!r}") from error
-        ended = self.superseded(ids, segment, start, end)
+        wanted = (_texts(ids, "ids"), _texts(segment, "segment"), start, end)
+        stands, ended = self._stands_and_ended(*wanted)
         publication = ended.about["publication"]
-        stands = self.as_of(publication).levels(ids, segment, start, end)
         known: dict[str, list[dict[str, Any]]] = {}
         with _reading():
-            for row in stands + ended:
+            for row in itertools.chain(stands, ended):
                 rows = known.setdefault(row["contract_id"], [])
-                row.pop("left", None)
-                if row["known_from"] <= known_at < row.pop("known_to", known_at + 1):
-                    rows.append(row)
+                if row["known_from"] <= known_at < row.get("known_to", known_at + 1):
+                    rows.append({name: row[name] for name in stands.columns})
             for rows in known.values():
                 rows.sort(key=lambda row: row["session_utc"])
             if not any(known.values()) or not self._leads(known_at, publication):
-                return self.as_of(known_at).levels(ids, segment, start, end, last)
+                return self._levels_of(known_at, *wanted, last, stands.columns)
             chosen = [row for rows in known.values() for row in rows[-(last or 0):]]
             return Rows(chosen, stands.about, stands.columns)
+
+    def _stands_and_ended(self, ids: list[str] | None, segment: list[str] | None, start: Day | None,
+                          end: Day | None) -> tuple[Rows, Rows]:
+        """The rows of levels and superseded, of one publication; the same as before while nothing is published."""
+        asked = (ids, segment, _day(start, "start"), _day(end, "end"))
+        if self._known is not None and self._known[0] == asked:
+            _, stands, ended = self._known
+            if all(each["action"] == "prune" for each in self.publications(ended.about["publication"])):
+                return stands, ended
+        ended = self.superseded(ids, segment, start, end)
+        stands = self.as_of(ended.about["publication"]).levels(ids, segment, start, end)
+        self._known = asked, stands, ended
+        return stands, ended
+
+    def _levels_of(self, number: int, ids: list[str] | None, segment: list[str] | None, start: Day | None, end: Day | None,
+                   last: int | None, columns: list[str]) -> Rows:
+        """The levels as the snapshot of an entry has them. Ids that it does not know have no row."""
+        then = self.as_of(number)
+        while True:
+            try:
+                return then.levels(ids, segment, start, end, last)
+            except Refused as refusal:
+                unknown = {each.get("value") for each in refusal.errors or []}
+                left = [id for id in ids or [] if id not in unknown]
+                if refusal.code != "unknown_contract" or len(left) == len(ids or []):
+                    raise
+            if not left:
+                return Rows([], {"publication": number}, columns)
+            ids = left
 
     def superseded(self, ids: Iterable[str] | None = None, segment: Iterable[str] | None = None, start: Day | None = None,
                    end: Day | None = None) -> Rows:
@@ -473,7 +510,7 @@ class Client:
     def frame(self, file: str = "history.csv", ids: Iterable[str] | None = None, segment: Iterable[str] | None = None,
               start: Day | None = None, end: Day | None = None, last: int | None = None) -> Any:
         """A CSV file as a pandas.DataFrame, which pandas reads itself: history.csv, levels.csv, superseded.csv,
-        export.csv, indices.csv, members.csv. Dates and instants as such; `attrs` says which entry of the log it is of.
+        export.csv, indices.csv, members.csv, settlements.csv. Dates and instants as such; `attrs` says which entry of the log it is of.
         """
         pandas: Any = importlib.import_module("pandas")
         answers = self._parts("/" + file, ids, segment, start, end, last)
@@ -485,7 +522,7 @@ class Client:
              start: Day | None = None, end: Day | None = None, last: int | None = None) -> Answer:
         """A file as it is, in `body`, such as export.xlsx or history.parquet; of CSV a selection for up to 100 ids."""
         return self._get("/" + file, ids=_joined(_texts(ids, "ids")), segment=_joined(_texts(segment, "segment")),
-                         **_dates(start, end, last))
+                         **_period("/" + file, start, end, last))
 
     def series(self, ids: Iterable[str] | None = None, start: Day | None = None, end: Day | None = None,
                last: int | None = None) -> Rows:
@@ -497,6 +534,13 @@ class Client:
         Dates select the intervals that touch them. For Pro.
         """
         return _typed(self._parts("/members.csv", ids, None, start, end), "index_id", "contract_id", "from")
+
+    def settlements(self, ids: Iterable[str] | None = None, start: Day | None = None, end: Day | None = None) -> Rows:
+        """The settled months of all contracts and indices, or of these ids: a month's average, last, high and low over the
+        closes of its days at 12:00 UTC. These never change; names with `_now` have the figures as known now. `start` and `end`
+        are months such as 2026-10, or days of them, both included.
+        """
+        return _typed(self._parts(SETTLEMENTS, ids, None, start, end), "kind", "id", "month")
 
     def index(self, id: str | None = None, start: Day | None = None, end: Day | None = None,
               last: int | None = None) -> dict[str, Any]:
@@ -565,33 +609,41 @@ class Client:
             return _Copy(db).follow(self, self._transport)
 
     def watch(self, rules: Mapping[str, Any] | Iterable[Mapping[str, Any]] | None = None, every_seconds: float = 600, *,
-              state: str | os.PathLike[str] | None = None, once: bool = False) -> Iterator[dict[str, Any]]:
+              state: str | os.PathLike[str] | None = None, once: bool = False,
+              resolved: bool = False) -> Iterator[dict[str, Any]]:
         """Yields what happens: dicts with `event`, a stable `event_id` and a sentence for people, `text`.
 
         `rules` is a list. Each names `id`, a contract or an index, or `contract`, `index`, or `segment`, which means each
-        contract of the segment; and one or more of
+        contract of the segment, or `basket`: quantities by contract, {"ID": 64} (Pro); and one or more of
 
-            above, below      a level: USD per unit of a contract, points of an index's series (base 100)
-            change_pct, over  percent over "24h", "7d" or "30d": 5 both ways, "+5" rises, -5 falls of at least that much
+            above, below       a level: USD per unit of a contract, points of an index's series (base 100), USD of a basket
+            change_pct, over   percent over "24h", "7d" or "30d": 5 both ways, "+5" rises, -5 falls of at least that much;
+                               of a basket over "24h" or "30d"
+            change_pct, since  percent since the close of that date, 2026-10-01, or the last one before it
 
-        A rule is told (`above`, `below`, `change_pct`) when it begins to hold, also at the first look, and again after it
+        Rules that the state does not know yet are checked by /contracts: for an id that no contract, index or segment has it
+        raises ValueError. A rule is told (`above`, `below`, `change_pct`) when it begins to hold, also at the first look, and again after it
         ceased to. The mapping `{"ID": 5.0}`, USD by contract, tells each crossing of that level, up or down, from now on
-        (`threshold`). Other events: `session` and `correction` of every publication, `renamed` with `new_id` and `gone`
-        with `code` for an id of the rules that left the board; the other rules go on.
+        (`threshold`). With `resolved`, an event `resolved` tells that a rule no longer holds, and `resolves` has the
+        `event_id` of the alarm. Other events: `session` and `correction` of every publication, `renamed` with `new_id` and
+        `gone` with `code` for an id of the rules that left the board; the other rules go on. If a correction changes the level
+        that an event named, `corrects` has the `event_id` of that event. If it changes a level of a settled month,
+        and the rules name the contract or there are none, `settled` has the month.
 
         With the file `state` nothing is lost over restarts: every publication since the last look is judged, and an event
         counts as told when the loop asks for the next one. Until then, and if you leave the loop, the next start tells it
         again, with the same `event_id`. One program at a time may use the file. `once` ends after the new events, for cron.
 
         It looks every ten minutes, and every minute while a session is due. A look costs nothing unless something was
-        published; then it costs a call for the board, one for all indices, and one for corrections, for each publication.
+        published; then it costs a call for the board, one for all indices, and one for corrections, for each publication; and
+        one for each basket, and for each date of `since`.
         After the first look it goes on when the network fails, when a server in front of the service fails or answers in
         its place, when an answer is damaged, and when the calls are used up. It looks again after `every_seconds` at the
         latest, and logs why it waits: without a configuration of `logging`, by a line on standard error.
         """
         if not 0 <= every_seconds < float("inf"):
             raise ValueError(f"every_seconds: expected a number of seconds, got {every_seconds!r}")
-        return _Watch(self, self._transport, _rules(rules), every_seconds, once).events(state)
+        return _Watch(self, self._transport, _rules(rules), every_seconds, once, resolved).events(state)
 
     def _leads(self, number: int, publication: int) -> bool:
         """Whether the publication was made upon this entry, or is it: no rollback between withdrew the entry."""
@@ -611,7 +663,7 @@ class Client:
                after: int | None = None, since: Day | None = None) -> list[Answer]:
         """The answers for at most 100 ids each, all of one publication."""
         asked = _texts(ids, "ids")
-        query = {"segment": _joined(_texts(segment, "segment")), **_dates(start, end, last), "after": after,
+        query = {"segment": _joined(_texts(segment, "segment")), **_period(path, start, end, last), "after": after,
                  "since": _day(since, "since")}
         first = self._get(path, ids=_joined(asked and asked[:IDS_MAX]), **query)
         answers = [first]
@@ -785,10 +837,17 @@ class _Rule:
     subject: str
     condition: str  # above, below, change_pct; threshold: crossed in either direction
     limit: Decimal
-    over: str | None
+    over: str | None  # also the date of `since`
     signs: tuple[int, ...]  # of changes that count
     key: str  # the same for rules with the same meaning
     given: dict[str, Any]
+    place: str = ""  # where it stands, for messages
+
+    def subjects(self) -> list[tuple[str, str]]:
+        """The kinds and ids that it names."""
+        if self.kind != "basket":
+            return [(self.kind, self.subject)]
+        return [("contract", id) for id in json.loads(self.subject)]
 
     def side(self, level: _Level) -> int | None:
         """1 or -1: it holds, by a high or a low value; 0: it does not; None: nobody can tell."""
@@ -828,14 +887,16 @@ class _Alerts:
     gone: list[str]
     renamed: dict[str, str]
     pending: list[dict[str, Any]]  # events that are not told yet, oldest first
+    told: list[dict[str, Any]]  # the last event of each rule and id that named a level, with that level
 
 
 class _Watch:
     """Judges one publication after the other, and tells what happened."""
 
-    def __init__(self, client: Client, transport: _Transport, rules: list[_Rule], every_seconds: float, once: bool) -> None:
+    def __init__(self, client: Client, transport: _Transport, rules: list[_Rule], every_seconds: float, once: bool,
+                 resolved: bool) -> None:
         self.client, self.transport, self.rules = client, transport, rules
-        self.every_seconds, self.once = every_seconds, once
+        self.every_seconds, self.once, self.resolved = every_seconds, once, resolved
         self.alerts: _Alerts | None = None
         self.path: str | None = None
         self.entries: list[dict[str, Any]] = []
@@ -848,8 +909,10 @@ class _Watch:
             is_first = True
             while True:
                 try:
-                    if is_first and self.alerts is not None:
-                        self._check_log(self.alerts)
+                    if is_first:
+                        if self.alerts is not None:
+                            self._check_log(self.alerts)
+                        self._check_rules()
                     has_more = self._look()
                 except (OSError, Damaged, Refused) as trouble:
                     if self.once or is_first or isinstance(trouble, Refused) and not _may_pass(trouble):
@@ -889,6 +952,31 @@ class _Watch:
         if not is_same:
             raise ValueError(f"{self.path} is of another log: entry {alerts.publication} of {self.transport.origin} is not the"
                              " one that it has seen. Name another file, or delete this one to begin anew")
+
+    def _check_rules(self) -> None:
+        """Raises ValueError for an id that nothing has, of the rules that the state does not know."""
+        known = self.alerts.sides if self.alerts else {}
+        new = [rule for rule in self.rules if rule.key not in known]
+        if not new:
+            return
+        with _reading():
+            catalog = self.client.contracts()
+            contracts = {id: each["id"] for each in catalog for id in (*each["formerly"], each["ticker"])}
+            contracts.update((each["id"], each["id"]) for each in catalog)
+            segments = {str(each["id"]) for each in _objects(catalog.about["segments"])}
+            ids = {id for each in catalog for id in (each["id"], *each["formerly"])}
+        for rule in new:
+            for kind, subject in rule.subjects():
+                indices = {} if kind == "contract" else {id: id for id in (segments if kind == "segment" else segments | {"composite"})}
+                own = contracts if kind in ("id", "contract") else {}
+                if _segment_id(subject) in indices or own and subject in ids:
+                    continue
+                near = {**indices, **own}
+                found = [near[each] for each in difflib.get_close_matches(subject, near, 3)]
+                found += [id for name, id in near.items() if name.lower() == subject.lower()]
+                meant = ", ".join(dict.fromkeys(found)) or "nothing like it"
+                what = {"id": "contract or index", "contract": "contract"}.get(kind, kind)
+                raise ValueError(f"{rule.place}: no {what} has the id {subject!r}; did_you_mean: {meant}")
 
     def _entry_sha256(self, number: int) -> str:
         return "" if self.path is None else hashlib.sha256(self.transport.get(f"/log/{number}", {}, base="").body).hexdigest()
@@ -948,16 +1036,16 @@ class _Watch:
     def _judge(self, number: int, board: Rows, view: Client, corrections: list[dict[str, Any]]) -> None:
         """Finds the events of a publication, and keeps them with the levels that caused them, all at once."""
         before, session = self.alerts, str(board.about["session_utc"])
-        found = _Findings(self.rules, before, number, session, board, view)
+        found = _Findings(self.rules, before, number, session, board, view, self.resolved)
         if before is not None and session != before.session_utc:
             found.add("session", "", session, f"Session {session} is published", board.about)
         for each in corrections:
             text = (f"{each['contract_id']}: the level of {each.get('session_utc')} was corrected from"
                     f" {_said(each.get('old_usd'))} to {_said(each.get('new_usd'))}: {each.get('reason')}")
-            found.add("correction", str(each.get("session_utc")), each["contract_id"], text, each)
+            found.add("correction", str(each.get("session_utc")), each["contract_id"], text, {**each, **found.meaning(each)})
         found.judge()
         self._keep(_Alerts(number, self._entry_sha256(number), session, str(board.about["next_session_utc"]), found.sides,
-                           found.gone, found.renamed, found.events))
+                           found.gone, found.renamed, found.events, found.told))
 
     def _keep(self, alerts: _Alerts) -> None:
         _instant(alerts.next_session_utc)
@@ -969,8 +1057,11 @@ class _Watch:
 class _Findings:
     """The events of one publication, and what the rules stand at after it."""
 
-    def __init__(self, rules: list[_Rule], before: _Alerts | None, number: int, session: str, board: Rows, view: Client) -> None:
-        self.rules, self.number, self.session, self.view = rules, number, session, view
+    def __init__(self, rules: list[_Rule], before: _Alerts | None, number: int, session: str, board: Rows, view: Client,
+                 resolved: bool) -> None:
+        self.rules, self.number, self.session, self.view, self.resolved = rules, number, session, view, resolved
+        self.told: list[dict[str, Any]] = [dict(each) for each in before.told] if before else []
+        self._since: dict[tuple[str, str], dict[str, tuple[str, Decimal]]] = {}
         self.sides_before = before.sides if before else {}
         self.gone_before, self.renamed_before = (before.gone, before.renamed) if before else ([], {})
         self.levels = {record["id"]: _level_of(record) for record in board} if rules else {}
@@ -988,6 +1079,11 @@ class _Findings:
             sides = self.sides[rule.key] = dict(self.sides_before.get(rule.key, {}))
             if rule.kind == "segment":
                 self._judge_segment(rule, sides)
+                continue
+            if rule.kind == "basket":
+                basket = self._basket(rule)
+                if basket is not None:
+                    self._compare(rule, rule.subject, basket, sides)
                 continue
             level = self._level(rule)
             if level is not None:
@@ -1042,7 +1138,65 @@ class _Findings:
         for id, level in members.items():
             self._compare(rule, id, level, sides)
 
+    def meaning(self, correction: Mapping[str, Any]) -> dict[str, Any]:
+        """The event whose level it corrects, and the settled month that it changes."""
+        id, session, old = correction["contract_id"], str(correction.get("session_utc")), correction.get("old_usd")
+        more: dict[str, Any] = {}
+        if not re.match("[0-9]{4}-[0-9]{2}-[0-9]{2}T", session):
+            return more
+        for each in self.told:
+            if each["id"] == id and each["value"] == old and session[:10] in (each["as_of"], each["session_utc"][:10]):
+                more["corrects"] = each["event_id"]
+                each["value"] = correction.get("new_usd")
+        last_noon = (datetime(int(session[:4]), int(session[5:7]), 28, 12, tzinfo=timezone.utc) + timedelta(days=4)).replace(day=1)
+        if last_noon - timedelta(days=1) < _instant(self.session) and (not self.rules or self._is_named(id)):
+            more["settled"] = session[:7]
+        return more
+
+    def _is_named(self, id: str) -> bool:
+        """Whether a rule names the contract, or its segment."""
+        level = self.levels.get(id)
+        segment = _segment_id(level.record["segment"]) if level else None
+        return any(_segment_id(subject) == segment if kind == "segment" else self.renamed_before.get(subject, subject) == id
+                   for rule in self.rules for kind, subject in rule.subjects())
+
+    def _basket(self, rule: _Rule) -> _Level | None:
+        """What the basket costs; None: a part of it has no level."""
+        try:
+            found = self.view.basket(json.loads(rule.subject))
+        except Refused as refusal:
+            if refusal.code not in ("unknown_contract", "not_on_board"):
+                raise
+            self._note_gone(rule.subject)
+            self._add_gone(rule.subject, refusal.code, {"detail": refusal.detail, "did_you_mean": refusal.did_you_mean})
+            return None
+        cost = _exact(found["cost_usd"])
+        changes = {over: None if found.get(name) is None else _change(cost, _exact(found[name]))
+                   for over, name in BASKET_WINDOWS.items()}
+        return _Level(rule.subject, "Basket", "basket", cost, "USD", changes, {})
+
+    def _change_since(self, rule: _Rule, level: _Level) -> Decimal | None:
+        """The change since the close of a date, or the last one before it; None: there is none, or a break came after it."""
+        date = str(rule.over)
+        known = self._since.get((level.kind, date))
+        if known is None:
+            is_index = level.kind == "index"
+            ids = {each.subject for each in self.rules if each.over == date}
+            rows = self.view.series(end=date, last=1) if is_index else self.view.history(end=date, last=1) if len(ids) != 1 \
+                else self.view.history([level.id], end=date, last=1)
+            name = "index_id" if is_index else "contract_id"
+            known = {row[name]: (str(row.get("session_utc") or row["date"]), _exact(row["close" if is_index else "close_usd"]))
+                     for row in rows}
+            self._since[level.kind, date] = known
+        reference = known.get(level.id) or known.get(_segment_id(level.id))
+        broken = level.record.get("break")
+        if reference is None or broken is not None and str(broken["session_utc"]) > reference[0]:
+            return None
+        return _change(level.value, reference[1])
+
     def _compare(self, rule: _Rule, place: str, level: _Level, sides: dict[str, list[Any]]) -> None:
+        if rule.condition == "change_pct" and rule.over not in level.changes:
+            level = replace(level, changes={**level.changes, str(rule.over): self._change_since(rule, level)})
         side, was = rule.side(level), sides.get(place)
         if side is None:
             return
@@ -1052,24 +1206,41 @@ class _Findings:
             if was is not None and side != was_side:
                 text = f"{level.name} ({level.id}) crossed {_said(rule.limit)}: {_said(level.value)} {level.unit}"
                 more = {"threshold_usd": float(rule.limit), "was_usd": was_value, **level.record}
-                self.add("threshold", rule.key, level.id, text, more)
+                self._note(rule, level, self.add("threshold", rule.key, level.id, text, more))
         elif side != 0 and side != (was_side or 0):
             change = level.changes.get(rule.over or "")
             is_change = rule.condition == "change_pct"
-            said = (f"moved {change:+} % over {rule.over}, to" if is_change
+            named = "since" if "since" in rule.given else "over"
+            said = (f"moved {change:+} % {named} {rule.over}, to" if is_change
                     else f"is {rule.condition} {_said(rule.limit)}:")
-            self.add(rule.condition, rule.key, level.id, f"{level.name} ({level.id}) {said} {_said(level.value)} {level.unit}", {
+            event_id = self.add(rule.condition, rule.key, level.id, f"{_titled(level)} {said} {_said(level.value)} {level.unit}", {
                 "session_utc": self.session, "id": level.id, "kind": level.kind, "name": level.name,
                 "value": float(level.value), "unit": level.unit, "was": was_value, "limit": float(rule.limit),
-                **({"change_pct": float(change or 0), "over": rule.over} if is_change else {}), "rule": rule.given,
+                **({"change_pct": float(change or 0), named: rule.over} if is_change else {}), "rule": rule.given,
+            })
+            self._note(rule, level, event_id)
+        elif side == 0 and was_side and self.resolved:
+            alarm = [each["event_id"] for each in self.told if each["rule"] == rule.key and each["id"] in (place, level.id)]
+            self.add("resolved", rule.key, level.id, f"{_titled(level)}: {_rule_text(rule)} no longer holds, at"
+                     f" {_said(level.value)} {level.unit}", {
+                "session_utc": self.session, "id": level.id, "kind": level.kind, "name": level.name,
+                "value": float(level.value), "unit": level.unit, "resolves": alarm[-1] if alarm else None, "rule": rule.given,
             })
 
-    def add(self, event: str, place: str, id: str, text: str, more: Mapping[str, Any]) -> None:
-        """Notes an event. Its id depends only on the entry of the log and on its subject."""
+    def _note(self, rule: _Rule, level: _Level, event_id: str) -> None:
+        """Keeps what an event said of a level, so that a correction of that level can name it."""
+        self.told = [each for each in self.told if (each["rule"], each["id"]) != (rule.key, level.id)]
+        as_of = str(level.record.get("as_of", self.session[:10]))
+        self.told.append({"rule": rule.key, "id": level.id, "event_id": event_id, "session_utc": self.session, "as_of": as_of,
+                          "value": float(level.value)})
+
+    def add(self, event: str, place: str, id: str, text: str, more: Mapping[str, Any]) -> str:
+        """Notes an event, and returns its id, which depends only on the entry of the log and on its subject."""
         words = json.dumps([self.number, event, place, id])
         event_id = hashlib.sha256(words.encode()).hexdigest()[:24]
         if all(each["event_id"] != event_id for each in self.events):
             self.events.append({"event": event, "event_id": event_id, "number": self.number, "text": _plain(text)[:TEXT_MAX], **more})
+        return event_id
 
     def _note_gone(self, id: str) -> None:
         if id not in self.gone:
@@ -1127,6 +1298,15 @@ class _Findings:
         return _Level(id, id, "index", closes[day], "points", changes, {})
 
 
+def _titled(level: _Level) -> str:
+    return level.name if level.kind == "basket" else f"{level.name} ({level.id})"
+
+
+def _rule_text(rule: _Rule) -> str:
+    """The condition of a rule, as it was given."""
+    return ", ".join(f"{name} {value}" for name, value in rule.given.items() if name not in KINDS)
+
+
 def _level_of(record: dict[str, Any]) -> _Level:
     given = {over: record.get(f"chg_{over}_pct") for over in WINDOWS}
     changes = {over: None if change is None else _exact(change) for over, change in given.items()}
@@ -1165,7 +1345,7 @@ def _rules(given: Mapping[str, Any] | Iterable[Mapping[str, Any]] | None) -> lis
         else:
             limit = _limit(value, place)
             key = json.dumps(["contract", id, "threshold", _said(limit)])
-            rules.append(_Rule("contract", id, "threshold", limit, None, (), key, {id: value}))
+            rules.append(_Rule("contract", id, "threshold", limit, None, (), key, {id: value}, place))
     return rules
 
 
@@ -1175,17 +1355,34 @@ def _rule(given: Any, place: str) -> list[_Rule]:
         raise ValueError(f'{place}: expected an object such as {{"id": "ID", "above": 5}}, got {given!r}')
     rule = dict(cast("Mapping[str, Any]", given))
     kinds = [name for name in KINDS if name in rule]
-    unknown = [name for name in rule if name not in (*KINDS, *CONDITIONS, "over")]
+    names = (*KINDS, *CONDITIONS, "over", "since")
+    unknown = [name for name in rule if name not in names]
     if unknown:
-        raise ValueError(f"{place}: unknown member {unknown[0]!r}; expected {', '.join((*KINDS, *CONDITIONS, 'over'))}")
+        raise ValueError(f"{place}: unknown member {unknown[0]!r}; expected {', '.join(names)}")
+    if kinds == ["basket"]:
+        rule["basket"] = _quantities(rule["basket"], place)
     if len(kinds) != 1 or not isinstance(rule[kinds[0]], str) or not rule[kinds[0]]:
         raise ValueError(f"{place}: expected the id in one of {', '.join(KINDS)}, got {rule!r}")
     conditions = [name for name in CONDITIONS if name in rule]
     if not conditions:
         raise ValueError(f"{place}: expected one of {', '.join(CONDITIONS)}, got {rule!r}")
-    if ("change_pct" in rule) != ("over" in rule) or rule.get("over", "24h") not in tuple(WINDOWS):
-        raise ValueError(f"{place}: expected \"over\": one of {', '.join(WINDOWS)} with change_pct, got {rule.get('over')!r}")
+    if "since" in rule:
+        if "over" in rule or "change_pct" not in rule or kinds == ["basket"]:
+            raise ValueError(f"{place}: expected \"since\" with change_pct, without over, and for no basket")
+        rule["over"] = _day(rule["since"], f"{place}, since")
+    else:
+        windows = tuple(BASKET_WINDOWS if kinds == ["basket"] else WINDOWS)
+        if ("change_pct" in rule) != ("over" in rule) or rule.get("over", "24h") not in windows:
+            raise ValueError(f"{place}: expected \"over\": one of {', '.join(windows)} with change_pct, got {rule.get('over')!r}")
     return [_condition(rule, kinds[0], name, f"{place}, {name}") for name in conditions]
+
+
+def _quantities(given: Any, place: str) -> str:
+    """The quantities of a basket by contract, as a text that is the same for the same basket."""
+    if not isinstance(given, dict) or not 1 <= len(cast("dict[Any, Any]", given)) <= IDS_MAX:
+        raise ValueError(f'{place}: expected a basket such as {{"ID": 64}} with 1 to {IDS_MAX} contracts, got {given!r}')
+    parts = cast("dict[str, Any]", given)
+    return json.dumps({id: float(_amount(parts[id], f"{place}, basket, {id}")) for id in sorted(parts)})
 
 
 def _condition(rule: dict[str, Any], kind: str, name: str, place: str) -> _Rule:
@@ -1202,7 +1399,10 @@ def _condition(rule: dict[str, Any], kind: str, name: str, place: str) -> _Rule:
     else:
         limit = _limit(value, place)
     key = json.dumps([kind, rule[kind], name, _said(limit), over, signs])
-    return _Rule(kind, rule[kind], name, limit, over, signs, key, {kind: rule[kind], name: rule[name], **({"over": over} if over else {})})
+    time_name = "since" if "since" in rule else "over"
+    subject = json.loads(rule[kind]) if kind == "basket" else rule[kind]
+    given = {kind: subject, name: rule[name], **({time_name: over} if over else {})}
+    return _Rule(kind, rule[kind], name, limit, over, signs, key, given, place)
 
 
 def _limit(value: Any, place: str) -> Decimal:
@@ -1242,10 +1442,12 @@ def _read_alerts(path: str) -> _Alerts | None:
         raise ValueError(f"{path} is no state of watch: expected \"format\": \"{STATE_FORMAT}\". Name another file, or"
                          " delete this one to begin anew")
     try:
+        state.setdefault("told", [])  # an older client kept none
         alerts = _Alerts(**state)
         _instant(alerts.next_session_utc)
         texts: list[Any] = [alerts.entry_sha256, alerts.session_utc, *alerts.gone, *alerts.renamed.values()]
         texts += [each[name] for each in alerts.pending for name in ("event", "event_id", "text")]
+        texts += [each[name] for each in alerts.told for name in ("rule", "id", "event_id", "session_utc", "as_of")]
         sides = [each for by_id in alerts.sides.values() for each in by_id.values()]
         is_whole = (type(alerts.publication) is int and all(isinstance(text, str) for text in texts)
                     and all(side in (-1, 0, 1) and _exact(value).is_finite() for side, value in sides))
@@ -1386,6 +1588,22 @@ def _joined(texts: list[str] | None) -> str | None:
 
 def _dates(start: Day | None, end: Day | None, last: int | None) -> dict[str, Any]:
     return {"from": _day(start, "start"), "to": _day(end, "end"), "last": None if last is None else str(last)}
+
+
+def _period(path: str, start: Day | None, end: Day | None, last: int | None) -> dict[str, Any]:
+    """From where to where: in months for settlements, in dates for all else."""
+    if path != SETTLEMENTS:
+        return _dates(start, end, last)
+    if last is not None:
+        raise ValueError("last: settlements are selected by start and end")
+    return {"from": _month(start, "start"), "to": _month(end, "end")}
+
+
+def _month(value: Day | None, name: str) -> str | None:
+    """The month, YYYY-MM, also of a date or an instant in it."""
+    is_month = isinstance(value, str) and re.fullmatch("[0-9]{4}-[0-9]{2}", value)
+    day = _day(f"{value}-01" if is_month else value, name)
+    return None if day is None else day[:7]
 
 
 def _day(value: Day | None, name: str) -> str | None:
@@ -1558,6 +1776,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     watch.add_argument("--url", default=os.environ.get("CHIPBOARD_URL") or ORIGIN, help="the service; or CHIPBOARD_URL")
     watch.add_argument("--every", type=float, default=600, metavar="SECONDS", help="how often to look; 600 unless named")
     watch.add_argument("--all", action="store_true", help="also tell each session and each correction")
+    watch.add_argument("--resolved", action="store_true", help="also tell when a rule no longer holds")
     how = watch.add_mutually_exclusive_group()
     how.add_argument("--command", help="run this in a shell for each event: JSON on its input, EVENT_TEXT, EVENT_ID and EVENT"
                      " in its environment")
@@ -1583,9 +1802,9 @@ def main(argv: Sequence[str] | None = None) -> int:
                 # Not the address, which may hold a secret.
                 raise ValueError("--webhook: expected an address such as https://hooks.example/id")
         client = Client(asked.url, os.environ.get("CHIPBOARD_KEY") or None)
-        events: Iterator[dict[str, Any]] = client.watch(given, asked.every, state=state, once=asked.once)
+        events: Iterator[dict[str, Any]] = client.watch(given, asked.every, state=state, once=asked.once, resolved=asked.resolved)
         for event in events:
-            if asked.all or event["event"] not in ("session", "correction"):
+            if asked.all or event["event"] not in ("session", "correction") or event.keys() & {"corrects", "settled"}:
                 _tell_surely(event, asked.command, webhook, asked.once)
         return 0
     except ValueError as error:

@@ -138,7 +138,7 @@ WRONG: list[tuple[str, Call, str]] = [
     ("a list as a period", lambda c, a, b: c.watch([{"id": a, "change_pct": 5, "over": ["24h"]}]),
      'rule 1: expected "over": one of 24h, 7d, 30d with change_pct, got [\'24h\']'),
     ("rules in a member of an object", lambda c, a, b: c.watch({"rules": [{"id": a, "above": 5}]}),
-     "rule of rules: expected none of id, contract, index, segment, because rules is the id already"),
+     "rule of rules: expected none of id, contract, index, segment, basket, because rules is the id already"),
     ("by what", lambda c, a, b: c.basket({a: 1}, by="value"), "by: expected quantities or weights, got 'value'"),
 ]
 

@@ -226,6 +226,10 @@ def board_of(usd: float, number: int, **record: Any) -> Answer:
     return good(json.dumps(board).encode(), x_publication=str(number))
 
 
+# Rules are checked by it before the first look.
+CATALOG = good(json.dumps({"contracts": [{"id": "a", "ticker": "A", "formerly": []}], "segments": []}).encode())
+
+
 def test_watch_waits_for_an_interval_at_most_and_says_why(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     slept: List[float] = []
 
@@ -236,10 +240,10 @@ def test_watch_waits_for_an_interval_at_most_and_says_why(monkeypatch: pytest.Mo
     monkeypatch.setattr(time, "sleep", sleep)
     entry = {"number": 2, "action": "publish", "snapshot": "2026-11-21T00Z/r2", "corrections": 0}
     made = good(json.dumps({"publications": [entry], "next": None}).encode())
-    with serving(in_turn(board_of(4, 1), made, REFUSED, made, REFUSED, made, board_of(6, 2))) as (url, asked):
+    with serving(in_turn(CATALOG, board_of(4, 1), made, REFUSED, made, REFUSED, made, board_of(6, 2))) as (url, asked):
         events = Client(url, patience=0).watch([{"id": "a", "above": 5}], 900)
         assert next(events)["value"] == 6
-        assert len(asked) == 7
+        assert len(asked) == 8
     # Nothing is due, so the first wait is also for a whole interval.
     assert slept == [900, 900, 900]
     assert caplog.messages == ["waiting 900 s: 429 quota_exceeded: All calls are used."] * 2
@@ -250,7 +254,7 @@ def test_an_event_with_any_name_is_told_and_writes_no_control_character(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], name: str, told: str) -> None:
     monkeypatch.chdir(tmp_path)
     Path("rules.json").write_text('[{"id": "a", "above": 5}]')
-    with serving(in_turn(board_of(6, 1, name=name))) as (url, _):
+    with serving(in_turn(*[CATALOG, *[board_of(6, 1, name=name)] * 2] * 2)) as (url, _):
         options = ["watch", "rules.json", "--once", "--url", url]
         assert main([*options, "--command", 'printf "%s\\n" "$EVENT_TEXT"']) == 0
         assert capfd.readouterr() == (f"{told} (a) is above 5: 6 USD\n", "")
@@ -262,7 +266,7 @@ def test_an_event_with_any_name_is_told_and_writes_no_control_character(
 def test_an_event_is_told_that_a_longer_name_would_keep_from_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("rules.json").write_text('[{"id": "a", "above": 5}]')
-    with serving(in_turn(board_of(6, 1, name="A" * 300_000))) as (url, _):
+    with serving(in_turn(CATALOG, board_of(6, 1, name="A" * 300_000))) as (url, _):
         assert main(["watch", "rules.json", "--once", "--url", url, "--command", "cat > event.json"]) == 0
     event = json.loads(Path("event.json").read_text())
     assert (len(event["text"]), len(event["name"])) == (1_000, 300_000)

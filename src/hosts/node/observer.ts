@@ -5,11 +5,12 @@ import type { ProxyMetrics } from "./metrics.ts";
 import type { Logger } from "./request-log.ts";
 
 export const observerOf = ({ requests }: ProxyMetrics, logger: Logger): Observer => ({
-  answered: ({ method, route, status, code, account, tier, address, requestId, arrivedMs }) => {
+  answered: ({ method, route, status, code, tier, address, requestId, arrivedMs, ...caller }) => {
     const durationMs = performance.now() - arrivedMs;
     requests.observe(route, tier, status, durationMs);
     if (!logger.wantsRequest(code)) return;
-    const whose = { account, tier, from: shortened(address), request_id: requestId };
+    const { account, key, calls } = caller;
+    const whose = { account, key, calls, tier, from: shortened(address), request_id: requestId };
     logger.request({ method, route, status, code, ...whose, durationMs });
   },
   failed: (error, route, requestId, what) =>

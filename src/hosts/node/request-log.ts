@@ -79,6 +79,10 @@ interface RequestLine {
   /** Undefined: no problem. */
   readonly code: string | undefined;
   readonly account: string | null;
+  /** The id of its key, or of its link. */
+  readonly key: string | null;
+  /** How many calls it cost: 0 or 1. */
+  readonly calls: number;
   readonly tier: string;
   /** The client's network, not its full address. */
   readonly from: string;

@@ -32,8 +32,8 @@ export interface TimeGates {
 export const USUAL_TIME_GATES: TimeGates = { maxGapSessions: 14, accept: [] };
 
 const MINUTE_MS = 60_000;
-/** Answers take a while, and `Date` has whole seconds. */
-const MAX_APART_MS = 5 * MINUTE_MS;
+/** Clocks further apart are not both right. Answers take a while, and `Date` has whole seconds. */
+export const MAX_APART_MS = 5 * MINUTE_MS;
 
 /** One refusal. `measured` and `limit` are sessions (gap) or minutes (clock). */
 export interface TimeFinding {
