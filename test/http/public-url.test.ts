@@ -165,7 +165,11 @@ test("OpenAPI: the server is the service's address, and each address answers bel
     readonly paths: object;
   };
   expect(servers).toEqual([{ url: front.root }]);
-  const ids: Record<string, string> = { "/log/{id}": "1", [`${API}/indices/{id}`]: "composite" };
+  const ids: Record<string, string> = {
+    "/log/{id}": "1",
+    [`${API}/indices/{id}`]: "composite",
+    [`${API}/settlements/indices/{id}`]: "composite",
+  };
   for (const path of Object.keys(paths)) {
     const { status } = await fetch(servers[0].url + path.replace("{id}", ids[path] ?? PRESENT), {
       headers: { "x-api-key": proxy.pro },

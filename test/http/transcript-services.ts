@@ -211,7 +211,7 @@ async function severalEntries(start: Start): Promise<TranscriptService> {
  * Four entries: the last noon of October; the session after it, with a level; a correction of October; and a session in
  * which `d` is called `nand`, as an index is.
  */
-async function settled(): Promise<TranscriptService> {
+async function settled(start: Start): Promise<TranscriptService> {
   const store = new MemoryStore();
   const catalog = (row: CatalogRow) => catalogOf([row, { id: "e", segment: "NAND" }, "never"]);
   const gates = { acceptMoves: true, allowSparse: true, maxUnchangedSessions: 99 };
@@ -226,7 +226,7 @@ async function settled(): Promise<TranscriptService> {
   const renamed = catalog({ id: "nand", formerly: "d" });
   const levels = quotesOf({ nand: 12, e: 7 });
   await mustPublish(store, { ...run, catalog: renamed, session: "2026-11-01T12Z", quotes: levels });
-  return of(await startTestProxy({ store }));
+  return of(await start({ store }));
 }
 
 /** Several pieces of a stream from a folder (64 kB each), and none of them like another. */

@@ -60,7 +60,9 @@ export async function benchServing(options: BenchOptions): Promise<Section> {
   if (options.beside !== null) {
     const program = join(options.beside, "bin/chipboard.ts");
     const other = await prepareService(join(folder, "beside"), 1, program);
-    const otherProxy = await servers.add(startProxy(other, join(folder, "beside.log"), { program }));
+    const otherProxy = await servers.add(
+      startProxy(other, join(folder, "beside.log"), { program }),
+    );
     await enter(BESIDE, otherProxy, other.key);
   }
   await enter("fastify", await servers.add(startPeer("fastify", recipe)));
