@@ -2,6 +2,7 @@
  * The answers in the guide and in the OpenAPI document, from a real proxy. `node
  * test/guide/record.ts` records them; a test compares them.
  */
+import { ORIGIN } from "./guide-texts.ts";
 import { call } from "../http/client.ts";
 import { askRefusals } from "./refusals.ts";
 import { API, startExampleService, type Example } from "./example-service.ts";
@@ -49,7 +50,9 @@ export async function askAll(): Promise<Example[]> {
     for (const [path, tier] of REQUESTS) {
       const key = tier === null ? {} : { key: service.keys[tier] };
       const { status, text } = await call(service.url + path, key);
-      examples.push({ request: `GET ${path}`, tier, status, body: text });
+      // The feed has the address at which it was asked.
+      const body = text.replaceAll(service.url, ORIGIN);
+      examples.push({ request: `GET ${path}`, tier, status, body });
     }
     return [...examples, ...(await askRefusals(service))];
   } finally {
