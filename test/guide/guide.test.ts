@@ -396,6 +396,30 @@ describe("its commands and programs", () => {
     ).toEqual([]);
   });
 
+  test("polars and R get the type of each column of every CSV file", async () => {
+    const programs = programsUnder(guide, "Polars and R").map(({ text }) => text);
+    const [, numbers = ""] = /NUMBERS = r"(.*)"/.exec(programs[0] ?? "") ?? [];
+    const [, dates = ""] = /DATES = r"(.*)"/.exec(programs[0] ?? "") ?? [];
+    expect(programs[1]).toContain(`numbers <- "${numbers}"\ndates <- "${dates}"\n`);
+    const forms: [name: RegExp, form: RegExp][] = [
+      [new RegExp(numbers), /^-?\d+(?:\.\d+)?$/],
+      [new RegExp(dates), /^\d{4}-\d{2}-\d{2}$/],
+      [/_utc$/, /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/],
+    ];
+    const files = "export history levels superseded indices members settlements contracts";
+    for (const file of files.split(" ")) {
+      const { text } = await proxy.get(`/api/public/v1/${file}.csv`, { key: proxy.pro });
+      const [header = [], ...rows] = parse(text);
+      for (const [at, column] of header.entries()) {
+        const values = rows.map((row) => row[at] ?? "").filter((value) => value !== "");
+        if (values.length === 0) continue;
+        const named = forms.map(([name]) => name.test(column));
+        const fits = forms.map(([, form]) => values.every((value) => form.test(value)));
+        expect([file, column, named]).toEqual([file, column, fits]);
+      }
+    }
+  });
+
   test("are all of those in the guide, but for those that it says were not run", () => {
     const ran = [
       "Get a key",
@@ -410,7 +434,7 @@ describe("its commands and programs", () => {
       "DuckDB",
       "Proof",
     ];
-    const languages = ["sh", "python", "js", "sql", "powerquery"];
+    const languages = ["sh", "python", "js", "sql", "powerquery", "r"];
     const programs = blocksOf(guide).filter(({ language }) => languages.includes(language));
     const known = ran.flatMap((heading) => programsUnder(guide, heading)).map(({ text }) => text);
     known.push(block("Export to a spreadsheet"));
