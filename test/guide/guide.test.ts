@@ -248,6 +248,17 @@ describe("its commands and programs", () => {
       expect(said.slice(1)).toEqual(weeks);
     });
 
+    testWith("python3")("settled months", async () => {
+      const [curl = "", python = ""] = [0, 1].map((at) => block("Settled months", at));
+      const query = `?ids=${idOf("dram-0")},composite&from=2026-01`;
+      expect(await inShell(curl)).toBe(await text(`/settlements.csv${query}`));
+      const rows = await rowsOf(`/settlements.csv?ids=${idOf("dram-0")}`);
+      const { month, average, days, settled_by: by } = rows.at(-1) ?? {};
+      expect([month, by]).toEqual(["2026-10", "1"]);
+      const said = (await inPython(python)).replace(".0 over", " over");
+      expect(said).toBe(`${month} ${average} over ${days} days, by publication ${by}\n`);
+    });
+
     testWith("python3")("the board, the same in three languages", async () => {
       const [curl = "", python = "", js = ""] = [0, 1, 2].map((at) => block("Read the board", at));
       const { memory, semiconductor } = JSON.parse(await inShell(curl));
@@ -431,6 +442,7 @@ describe("its commands and programs", () => {
       "A back-test from two files",
       "User and password",
       "A bill of materials",
+      "Settled months",
       "DuckDB",
       "Proof",
     ];
