@@ -7,6 +7,7 @@ import { lineOfContract } from "./history.js";
 import { withKey } from "./key.js";
 import { changesOfContract } from "./levels.js";
 import { closesTable, detailsHtml, levelHtml, othersHtml } from "./record.js";
+import { offerSettlements } from "./settlements.js";
 import { foreign } from "./text.js";
 
 const byId = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
@@ -43,6 +44,8 @@ async function show(caller) {
   if (round !== rounds) return;
   const problem = record.problem ?? history.problem;
   endProblem(trouble);
+  const settled = /** @type {HTMLDetailsElement} */ (byId("settlements"));
+  offerSettlements(settled, "contract", id, query, problem === null && caller.offer.depthDays > 0);
   if (problem !== null && query !== "") return showNothing(await explainMoment(problem), caller);
   if (problem !== null) tellProblem(trouble, problem, () => void show(caller));
   if (record.content !== null) {

@@ -116,7 +116,7 @@ const reasonIn = (cell) =>
   cell("break_reason").replace(/^'(?=\s*[=+\-@＝＋－＠]|[\t\r])/, "") || null;
 
 /** The rows below the head, with a way to read a cell by the name of its column. @param {string} csv */
-function rowsOf(csv) {
+export function rowsOf(csv) {
   const [names = [], ...rows] = cellsOf(csv);
   return rows.map((cells) => ({
     id: cells[0] ?? "",

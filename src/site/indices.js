@@ -15,6 +15,7 @@ import {
 import { indexName, indicesTable } from "./indices-table.js";
 import { withKey } from "./key.js";
 import { changesOfSeries, lineOfIndex } from "./levels.js";
+import { offerSettlements } from "./settlements.js";
 import { makeSortable } from "./table.js";
 import { counted, escaped, foreign, grouped } from "./text.js";
 
@@ -122,6 +123,8 @@ function show(body) {
   showSeries(body);
   byId("figures").innerHTML = indexFigures(body);
   byId("totals").innerHTML = totalsHtml(body.series);
+  const settled = /** @type {HTMLDetailsElement} */ (byId("settlements"));
+  offerSettlements(settled, "index", chosen, momentQuery(), true);
   showContributions(body);
   byId("excluded").hidden = body.excluded.length === 0;
   byId("excluded-count").textContent =

@@ -32,7 +32,7 @@ const isHeadingUpTo = (level: number, line: string): boolean =>
 /** The blocks under a heading, without answers. */
 export const programsUnder = (markdown: string, heading: string): Block[] =>
   blocksOf(under(markdown, heading)).filter(({ language }) =>
-    ["sh", "python", "js", "sql"].includes(language),
+    ["sh", "python", "js", "sql", "r"].includes(language),
   );
 
 /** The cells of the rows of the tables in a text, without their headers. */

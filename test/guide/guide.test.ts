@@ -248,6 +248,17 @@ describe("its commands and programs", () => {
       expect(said.slice(1)).toEqual(weeks);
     });
 
+    testWith("python3")("settled months", async () => {
+      const [curl = "", python = ""] = [0, 1].map((at) => block("Settled months", at));
+      const query = `?ids=${idOf("dram-0")},composite&from=2026-01`;
+      expect(await inShell(curl)).toBe(await text(`/settlements.csv${query}`));
+      const rows = await rowsOf(`/settlements.csv?ids=${idOf("dram-0")}`);
+      const { month, average, days, settled_by: by } = rows.at(-1) ?? {};
+      expect([month, by]).toEqual(["2026-10", "1"]);
+      const said = (await inPython(python)).replace(".0 over", " over");
+      expect(said).toBe(`${month} ${average} over ${days} days, by publication ${by}\n`);
+    });
+
     testWith("python3")("the board, the same in three languages", async () => {
       const [curl = "", python = "", js = ""] = [0, 1, 2].map((at) => block("Read the board", at));
       const { memory, semiconductor } = JSON.parse(await inShell(curl));
@@ -396,6 +407,30 @@ describe("its commands and programs", () => {
     ).toEqual([]);
   });
 
+  test("polars and R get the type of each column of every CSV file", async () => {
+    const programs = programsUnder(guide, "Polars and R").map(({ text }) => text);
+    const [, numbers = ""] = /NUMBERS = r"(.*)"/.exec(programs[0] ?? "") ?? [];
+    const [, dates = ""] = /DATES = r"(.*)"/.exec(programs[0] ?? "") ?? [];
+    expect(programs[1]).toContain(`numbers <- "${numbers}"\ndates <- "${dates}"\n`);
+    const forms: [name: RegExp, form: RegExp][] = [
+      [new RegExp(numbers), /^-?\d+(?:\.\d+)?$/],
+      [new RegExp(dates), /^\d{4}-\d{2}-\d{2}$/],
+      [/_utc$/, /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/],
+    ];
+    const files = "export history levels superseded indices members settlements contracts";
+    for (const file of files.split(" ")) {
+      const { text } = await proxy.get(`/api/public/v1/${file}.csv`, { key: proxy.pro });
+      const [header = [], ...rows] = parse(text);
+      for (const [at, column] of header.entries()) {
+        const values = rows.map((row) => row[at] ?? "").filter((value) => value !== "");
+        if (values.length === 0) continue;
+        const named = forms.map(([name]) => name.test(column));
+        const fits = forms.map(([, form]) => values.every((value) => form.test(value)));
+        expect([file, column, named]).toEqual([file, column, fits]);
+      }
+    }
+  });
+
   test("are all of those in the guide, but for those that it says were not run", () => {
     const ran = [
       "Get a key",
@@ -407,10 +442,11 @@ describe("its commands and programs", () => {
       "A back-test from two files",
       "User and password",
       "A bill of materials",
+      "Settled months",
       "DuckDB",
       "Proof",
     ];
-    const languages = ["sh", "python", "js", "sql", "powerquery"];
+    const languages = ["sh", "python", "js", "sql", "powerquery", "r"];
     const programs = blocksOf(guide).filter(({ language }) => languages.includes(language));
     const known = ran.flatMap((heading) => programsUnder(guide, heading)).map(({ text }) => text);
     known.push(block("Export to a spreadsheet"));
