@@ -235,6 +235,8 @@ const INPUT_MEANINGS: Readonly<Record<string, string>> = {
   "catalog cadence_days": "days between its levels; default: 0.5, each session",
   "catalog max_move_pct":
     "the largest move from one level to the next, in percent; default: `--max-move`",
+  "catalog segment_formerly":
+    "in a snapshot's catalog: ids that the index of its segment had before. `publish` does not read it; it [finds renamed segments itself](../operate/sessions.md#when-a-contract-changes)",
   "quotes id": "a contract of the catalog",
   "quotes spot_usd": "empty with basis `withdrawn`",
   "quotes session_utc": "default: the session that is published",
