@@ -93,12 +93,7 @@ export function printDescription(description: Description): void {
   const short = (text: string): string => cut(text, NAME_CHARACTERS);
   section(
     "Indices",
-    indices &&
-      indices.map(({ formerly: _, ...item }) => ({
-        ...item,
-        id: short(item.id),
-        name: short(item.name),
-      })),
+    indices && indices.map((item) => ({ ...item, id: short(item.id), name: short(item.name) })),
   );
   section("Largest moves in 24 hours", description.largest_moves);
   section("Standing still", manifest.movement?.still ?? []);

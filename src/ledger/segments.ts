@@ -41,7 +41,7 @@ export function renamedSegmentsOf(
   return renamed.filter(({ name }) => sources.get(name)?.length === 1);
 }
 
-/** The catalog whose contracts have the former ids of their segments, those of the catalog before and of `renamed`. */
+/** The catalog whose contracts have the former ids of their segments, by the catalog before and by `renamed`. */
 export function withFormerSegments(
   catalog: readonly Contract[],
   before: readonly Contract[],
