@@ -269,8 +269,9 @@ async function inputs(): Promise<string> {
         return (await chipboard(["publish", "--dry-run", ...args], { cwd: folder })).stderr;
       };
       const listed =
-        /no known column in "\?", expected a header of (.*)$/m.exec(await complain("?\n"))?.[1] ??
-        "";
+        /no known column in "\?", expected a header of ([^;\n]*)/m.exec(
+          await complain("?\n"),
+        )?.[1] ?? "";
       const columns = listed.split(", ");
       const lacking = await complain(`${columns.at(-1)}\n`);
       const required = [...lacking.matchAll(/the header lacks the column "(\w+)"/g)];
