@@ -30,7 +30,10 @@ type StoredBoard = z.infer<typeof boardSchema>;
 const indexSchema = index.pick({ level: true, chg_24h_pct: true, chg_30d_pct: true });
 export type StoredIndex = z.infer<typeof indexSchema>;
 
-const indicesSchema = indices.pick({ indices: true });
+/** Older versions listed no former ids, which the desk does not show. */
+const indicesSchema = z.object({
+  indices: z.array(indices.shape.indices.element.omit({ formerly: true })),
+});
 export type StoredIndices = z.infer<typeof indicesSchema>["indices"];
 
 /** What of a snapshot its files are read by. */

@@ -67,9 +67,7 @@ const STAMP: readonly HeaderName[] = [
 const stampOf = (route: DataRoute): readonly HeaderName[] => [
   ...STAMP,
   ...(hasHistory(route) ? (["x-history-from"] as const) : []),
-  ...("text" in route.body && (takes(route, "segment") || namesBoth(route))
-    ? (["x-asked"] as const)
-    : []),
+  ...("text" in route.body && takes(route, "ids") ? (["x-asked"] as const) : []),
 ];
 
 /** The routes in the document, in its order: every address except pages. */
@@ -155,7 +153,7 @@ function responses(route: Route): Json {
         headers: headerRefs([...stamp, "etag"]),
       },
     }),
-    ...(route.id === CONTRACT_ID && { 308: RENAMED }),
+    ...(route.id !== undefined && { 308: RENAMED }),
     ...problems(problemsOf(route)),
   };
 }
@@ -195,7 +193,8 @@ function refusalsOfIds(route: DataRoute): ProblemCode[] {
 }
 
 const RENAMED: Json = {
-  description: "The contract has another id now, or had another one then. Not counted.",
+  description:
+    "The contract or index has another id now, or the contract had another one then. Not counted.",
   headers: {
     ...headerRefs([]),
     location: {

@@ -48,6 +48,8 @@ const SHAPE: TableShape = {
     "formerly",
     "cadence_days",
     "max_move_pct",
+    // A snapshot's catalog can have it. It is not read: publish knows the former ids from the head.
+    "segment_formerly",
   ],
   required: REQUIRED,
 };

@@ -172,7 +172,7 @@ function recordTaker(rows: TableRows): (record: readonly string[], line: number)
         const expected = shape.columns.map((name) => nameOf(map?.columns.get(name) ?? name));
         complaints.at(
           where(line),
-          `no known column${seen}, expected a header of ${expected.join(", ")}`,
+          `no known column${seen}, expected a header of ${expected.join(", ")}${proposal(rows)}`,
         );
         titleLine = line;
         return true;
@@ -231,6 +231,10 @@ function takeCells(
 /** The column of the time, with theirs, if the map says that the table has a column for each contract. */
 const wideTime = ({ map, shape }: TableRows): readonly [string, TheirColumn] | undefined =>
   [...(map?.wide ?? [])].find(([time]) => shape.columns.includes(time));
+
+/** The way on from a file of levels with names of others, if no map says what they are. */
+const proposal = ({ shape, map }: TableRows): string =>
+  map === null && shape.level !== undefined ? "; chipboard map --try proposes a map" : "";
 
 /** The lines above a header, for a map. */
 function skipRemedy(line: number, { shape, map }: TableRows): string {
@@ -328,7 +332,7 @@ function objectTaker(rows: TableRows) {
           ? ""
           : `; give the array within it alone${rowsRemedy(around[0], rows)}`;
       const expected = shape.columns.map((name) => nameOf(theirsOf(name))).join(", ");
-      found(`no known field, expected ${expected}${wayOn}`);
+      found(`no known field, expected ${expected}${wayOn || proposal(rows)}`);
       return;
     }
     for (const name of titles) {

@@ -36,6 +36,8 @@ export interface Contract {
   readonly delistedOn: Day | null;
   /** The ids that the contract had before, the oldest first. */
   readonly formerly: readonly string[];
+  /** The ids that the index of its segment had before, the oldest first. Left out: none. */
+  readonly segmentFormerly?: readonly string[];
   /** How often the source prices it, in days; 0.5 is every session. */
   readonly cadenceDays: Decimal;
   /** The largest move from one level to the next, in percent; null: the publication's limit. */

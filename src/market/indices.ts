@@ -13,6 +13,8 @@ export interface MarketIndex {
   readonly id: string;
   /** The segment; `composite` for the whole market. */
   readonly name: string;
+  /** The ids that it had before, the oldest first, but for those that another index has. */
+  readonly formerly: readonly string[];
   /** In board order, those off the boards at their place. */
   readonly contracts: readonly Contract[];
 }
@@ -24,16 +26,23 @@ export const slugOf = (segment: string): string =>
 /** The composite first, then the segments as they first appear in board order. Each has an id of its own. */
 export function indicesOf(catalog: readonly Contract[]): MarketIndex[] {
   const ids = indexIdsOf(catalog);
+  const inUse = new Set([COMPOSITE, ...ids.values()]);
   const bySegment = Map.groupBy(inBoardOrder(catalog), ({ segment }) => segment);
   return [
-    { id: COMPOSITE, name: COMPOSITE, contracts: inBoardOrder(catalog) },
+    { id: COMPOSITE, name: COMPOSITE, formerly: [], contracts: inBoardOrder(catalog) },
     ...[...bySegment].map(([name, contracts]) => ({
       id: ids.get(name) as string,
       name,
+      formerly: segmentFormerlyOf(contracts).filter((old) => !inUse.has(old)),
       contracts,
     })),
   ];
 }
+
+/** The former ids of a segment with these contracts: each of them has all. */
+export const segmentFormerlyOf = (contracts: readonly Contract[]): readonly string[] => [
+  ...new Set(contracts.flatMap(({ segmentFormerly = [] }) => segmentFormerly)),
+];
 
 const idsKnown = new WeakMap<readonly Contract[], ReadonlyMap<string, string>>();
 

@@ -93,6 +93,10 @@ export const contracts = z.object({
         id: z.string().describe("The parameter segment, and the id of the segment's index."),
         name: z.string(),
         contracts: count.describe("How many contracts above are of the segment."),
+        formerly: z
+          .array(z.string())
+          .meta({ since: "1.1.0" })
+          .describe("The ids that it had before, the oldest first. Each still finds it."),
       }),
     )
     .describe("In the order of `/indices`."),

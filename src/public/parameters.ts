@@ -129,7 +129,7 @@ const IDS: Parameter = {
 const SEGMENT: Parameter = {
   name: "segment",
   description:
-    "Only contracts of these segments: 1 to 20 ids of segments' indices, or names of segments in any case, each segment once, separated by commas. Not together with ids.",
+    "Only contracts of these segments: 1 to 20 ids of segments' indices, or names of segments in any case, each segment once, separated by commas. A former id means its segment. Not together with ids.",
   schema: listOf(INDEX_ID_SCHEMA, MAX_SEGMENTS),
   example: ["dram"],
 };
@@ -156,7 +156,7 @@ export const INDICES: readonly Parameter[] = [
   {
     ...IDS,
     description:
-      "Only these: 1 to 100 ids of indices, each once, separated by commas. Lines stay in the file's order.",
+      "Only these: 1 to 100 ids of indices, each once, separated by commas. A former id means its index: the header field x-asked names both ids. Lines stay in the file's order.",
     schema: listOf(INDEX_ID_SCHEMA, MAX_ITEMS),
     example: ["composite"],
   },
@@ -181,7 +181,7 @@ export const SETTLED_IDS: readonly Parameter[] = [
   {
     ...IDS,
     description:
-      "Only these: 1 to 100 ids of contracts and indices, each once, separated by commas. An id of both gives both. A former id means its contract: the header field x-asked names both ids. Lines stay in the file's order.",
+      "Only these: 1 to 100 ids of contracts and indices, each once, separated by commas. An id of both gives both. A former id means its contract or index: the header field x-asked names both ids. Lines stay in the file's order.",
     schema: listOf(INDEX_ID_SCHEMA, MAX_ITEMS),
     example: ["ddr5-16gb", "composite"],
   },

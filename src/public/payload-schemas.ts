@@ -330,6 +330,9 @@ export const indices = z.object({
         chg_30d_pct: index.shape.chg_30d_pct,
         series_close: z.number().nonnegative().nullable().describe(`${SERIES_CLOSE} Null: none.`),
         series_date: date.nullable().describe("The day of series_close."),
+        formerly: added("1.1.0", z.array(z.string())).describe(
+          "The ids that it had before, the oldest first. Each still finds it.",
+        ),
       }),
     )
     .describe("The composite, then the segments in the order of the boards."),

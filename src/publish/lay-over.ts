@@ -3,6 +3,12 @@ import { InputError } from "../lib/errors.ts";
 import { amend, type Amendment } from "../ledger/amend.ts";
 import type { Correction } from "../ledger/corrections.ts";
 import { withFormerIds, withNewIds } from "../ledger/rename.ts";
+import {
+  renamedSegmentsOf,
+  withFormerSegments,
+  withNewIndexIds,
+  type RenamedSegment,
+} from "../ledger/segments.ts";
 import { withChangedTerms } from "../ledger/terms.ts";
 import type { Contract } from "../market/contract.ts";
 import { formatMicros } from "../market/decimal.ts";
@@ -18,10 +24,19 @@ export function layOver(
   stored: Base,
   inputs: Inputs,
   location: string,
-): { base: Base; catalog: readonly Contract[]; amendment: Amendment } {
+): {
+  base: Base;
+  catalog: readonly Contract[];
+  amendment: Amendment;
+  renamedSegments: readonly RenamedSegment[];
+} {
   const { complaints, given: levels } = inputs;
   const given = inputs.catalog?.contracts;
-  const catalog = given ? withFormerIds(given, stored.catalog ?? []) : stored.catalog;
+  const before = stored.catalog ?? [];
+  const renamedSegments = given ? renamedSegmentsOf(given, before) : [];
+  const catalog = given
+    ? withFormerSegments(withFormerIds(given, before), before, renamedSegments)
+    : stored.catalog;
   if (catalog === null) {
     complaints.raise();
     throw new InputError(`${location} holds no catalog yet: give --catalog`);
@@ -31,7 +46,10 @@ export function layOver(
   // If no row of the catalog is readable, complaints about unknown ids only hide its own errors.
   if (known.size > 0) levels.requireKnown((id) => known.has(id), newIds, complaints);
   levels.holdDelisted(catalog);
-  const base = withNewIds(stored, catalog, (id) => known.get(id) as string, complaints);
+  const base = withNewIndexIds(
+    withNewIds(stored, catalog, (id) => known.get(id) as string, complaints),
+    renamedSegments,
+  );
   const withdrawn = new Map<string, boolean>();
   for (const { contract, session, newUsd } of base.corrections) {
     withdrawn.set(`${contract} ${session}`, newUsd === null);
@@ -47,7 +65,7 @@ export function layOver(
   );
   complaints.raise();
   const ledger = withChangedTerms(amendment.ledger, base, catalog, levels);
-  return { base, catalog, amendment: { ...amendment, ledger } };
+  return { base, catalog, amendment: { ...amendment, ledger }, renamedSegments };
 }
 
 /** The corrections that a run makes in the snapshot `name`, which the entry `publication` makes the head. */

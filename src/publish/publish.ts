@@ -73,7 +73,7 @@ async function attempt(
   const manifest = stored.head?.manifest ?? null;
   await requireTrusted(store, stored.end.newest, keys);
   requireNotOlder(session, stored, clock);
-  const { base, catalog, amendment } = layOver(stored, inputs, store.location);
+  const { base, catalog, amendment, renamedSegments } = layOver(stored, inputs, store.location);
   await requireRevised(request, amendment, base, store, clock);
 
   const { ledger, touched } = amendment;
@@ -142,7 +142,7 @@ async function attempt(
     unmovedSince: unmoved,
   };
   const { end, head, rowsBefore } = base;
-  return release(
+  const released = await release(
     made,
     { end, head, rowsBefore },
     { ...request, timeGates },
@@ -150,4 +150,5 @@ async function attempt(
     clock,
     progress,
   );
+  return released && { ...released, renamedSegments };
 }

@@ -2,6 +2,7 @@
 import type { Clock } from "../lib/clock.ts";
 import { ConflictError, InputError } from "../lib/errors.ts";
 import type { Correction } from "../ledger/corrections.ts";
+import type { RenamedSegment } from "../ledger/segments.ts";
 import { sessionUtc, type Session } from "../market/session.ts";
 import { FULLEST } from "../market/tier.ts";
 import { recordsOf, tierView, type BoardRecord } from "../market/view.ts";
@@ -41,6 +42,8 @@ export interface PublishResult {
   readonly signing: Signing | null;
   /** The session since which no level has moved; null if a level that was given for this one moves. */
   readonly unmovedSince: Session | null;
+  /** Left out: no segment has another name. */
+  readonly renamedSegments?: readonly RenamedSegment[];
 }
 
 /** A content with what its manifest says of the run. */

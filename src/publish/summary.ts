@@ -24,6 +24,7 @@ export function summaryLines(result: PublishResult, location: string): string[] 
     headlineOf(result),
     `Board      ${counts["memory"]} memory and ${counts["semiconductor"]} semiconductor contracts of ${counts["contracts"]} in the catalog`,
     `Levels     ${counts["given"]} for the session; carried ${named(carried)}; dropped ${named(dropped)}${delisted.length === 0 ? "" : `; delisted ${named(delisted)}`}`,
+    ...renamedLines(result).map((line) => `Segment    ${line}`),
     ...closedLines(manifest).map((line) => `Closed     ${line}`),
     ...unchangedLines(result).map((line) => `Unchanged  ${line}`),
     ...carryLines(result).map((line) => `Carry      ${line}`),
@@ -49,9 +50,12 @@ export function summaryMarkdown(result: PublishResult, location: string): string
     `## ${headlineOf(result)}`,
     ...(reason === null ? [] : [`Reason: ${escaped(reason)}`]),
     tableOf(Object.entries(counts).map(([what, count]) => ({ what, count }))),
-    ...[...closedLines(result.manifest), ...unchangedLines(result), ...carryLines(result)].map(
-      (line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}.`,
-    ),
+    ...[
+      ...renamedLines(result).map((line) => `segment ${escaped(line)}`),
+      ...closedLines(result.manifest),
+      ...unchangedLines(result),
+      ...carryLines(result),
+    ].map((line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}.`),
     ...listing(
       "Judgements",
       judgementRows(judgements).map(({ by: _by, why: _why, ...item }) => item),
@@ -108,9 +112,20 @@ export const resultView = (result: PublishResult, location: string): object => (
   corrected: result.manifest.corrected,
   differing_closes: result.manifest.differing_closes ?? [],
   judgements: result.manifest.judgements,
+  renamed_segments: (result.renamedSegments ?? []).map(({ formerName, ...item }) => ({
+    ...item,
+    former_name: formerName,
+  })),
   movement: result.manifest.movement ?? null,
   unmoved_since_utc: result.unmovedSince === null ? null : sessionUtc(result.unmovedSince),
 });
+
+/** The segments that go on under another id. */
+const renamedLines = ({ renamedSegments = [] }: PublishResult): string[] =>
+  renamedSegments.map(
+    ({ from, to, name, formerName }) =>
+      `${JSON.stringify(formerName)} is now ${JSON.stringify(name)}: its index ${from} goes on${from === to ? "" : ` as ${to}`}`,
+  );
 
 /** The indices whose published closes corrections have overtaken. */
 function differingLines({ differing_closes: differing = [] }: PublishResult["manifest"]): string[] {

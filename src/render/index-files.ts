@@ -73,7 +73,7 @@ export function compositeBody(envelope: Envelope, { result, excluded }: PricedIn
 }
 
 /** An index as `/indices` has it. */
-export function listedIndex({ id, name, result, view, series }: PricedIndex) {
+export function listedIndex({ id, name, formerly, result, view, series }: PricedIndex) {
   const last = chainedCloses(view, series).at(-1);
   return {
     id,
@@ -84,6 +84,7 @@ export function listedIndex({ id, name, result, view, series }: PricedIndex) {
     chg_30d_pct: exactly(result.chg30dPct),
     series_close: exactly(last?.close ?? null),
     series_date: last === undefined ? null : dateText(last.date),
+    formerly: [...formerly],
   };
 }
 

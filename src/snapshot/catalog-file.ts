@@ -42,12 +42,21 @@ const FIELDS = {
   formerly: ["formerly", ids],
   cadenceDays: ["cadence_days", decimal],
   maxMovePct: ["max_move_pct", decimal.nullable().default(null)],
-} satisfies { readonly [F in keyof Contract]: readonly [string, z.ZodType<Contract[F]>] };
+} satisfies {
+  readonly [F in Exclude<keyof Contract, "segmentFormerly">]: readonly [
+    string,
+    z.ZodType<Contract[F]>,
+  ];
+};
 
 const entries = Object.entries(FIELDS) as [keyof Contract, [string, z.ZodType]][];
 
 const fileSchema = z.array(
-  z.object(Object.fromEntries(entries.map(([, [name, form]]) => [name, form]))),
+  z.object({
+    ...Object.fromEntries(entries.map(([, [name, form]]) => [name, form])),
+    // Only where a segment was renamed.
+    segment_formerly: ids.optional(),
+  }),
 );
 
 /** The fields of a contract under their names in the file, in its order, with JSON values. */
@@ -59,19 +68,27 @@ export const catalogFields = (contract: Contract): [string, string | number | bo
 
 /** The text of `catalog.json`, in the order given. */
 export const renderCatalog = (catalog: readonly Contract[]): string =>
-  jsonText(catalog.map((contract) => Object.fromEntries(catalogFields(contract))));
+  jsonText(
+    catalog.map((contract) => ({
+      ...Object.fromEntries(catalogFields(contract)),
+      ...(contract.segmentFormerly !== undefined && {
+        segment_formerly: contract.segmentFormerly.join(" "),
+      }),
+    })),
+  );
 
 /** Reads the file. Throws DamageError, naming `where`, if it is not a catalog. */
 export function parseCatalog(bytes: Buffer, where: string): Contract[] {
   try {
-    return fileSchema
-      .parse(JSON.parse(bytes.toString("utf8")))
-      .map(
-        (item) =>
-          Object.fromEntries(
-            entries.map(([field, [name]]) => [field, item[name]]),
-          ) as unknown as Contract,
-      );
+    return fileSchema.parse(JSON.parse(bytes.toString("utf8"))).map(
+      ({ segment_formerly: segmentFormerly, ...item }) =>
+        ({
+          ...Object.fromEntries(
+            entries.map(([field, [name]]) => [field, (item as Record<string, unknown>)[name]]),
+          ),
+          ...(segmentFormerly !== undefined && { segmentFormerly }),
+        }) as unknown as Contract,
+    );
   } catch (cause) {
     throw new DamageError(`${where} is not a catalog this version can read`, [], { cause });
   }

@@ -1,5 +1,6 @@
 /** The calls of an account in the log of requests (`serve --log-requests all`): for disputes, which counts cannot settle. */
 import { z } from "zod";
+import { KEY_PREFIX, LINK_PREFIX } from "../lib/secrets.ts";
 
 /** A line of the log about a request of a caller with a key. Other lines, and lines of older programs, do not fit. */
 const lineSchema = z.object({
@@ -38,10 +39,14 @@ export async function readCallLog(
   for await (const line of lines) {
     const found = lineSchema.safeParse(jsonIn(line));
     if (!found.success) continue;
-    const { time, key, route, status, calls } = found.data;
+    const { time, route, status, calls } = found.data;
     isKept ||= status < 400;
     const day = new Date(time).toISOString().slice(0, "2026-11-21".length);
     if (found.data.account !== account || !day.startsWith(month)) continue;
+    // The log leaves out the prefix of keys' ids, and has the prefix of links'.
+    const key = found.data.key.startsWith(LINK_PREFIX)
+      ? found.data.key
+      : `${KEY_PREFIX}${found.data.key}`;
     const name = [day, key, route, String(status).padStart(3, "0")].join("\n");
     const sum = sums.get(name) ?? { day, key, route, status, calls: 0, requests: 0 };
     sums.set(name, { ...sum, calls: sum.calls + calls, requests: sum.requests + 1 });

@@ -24,6 +24,7 @@ const HEADER =
   "id, spot_usd, session_utc, basis, as_of, source, source_url, break, low_usd, high_usd, inputs, rationale";
 const LEVEL = "expected a number above 0, at most 1000000000, with at most 6 decimals";
 const DATE = "expected a date such as 2026-11-21, from 1900-01-01 on";
+const PROPOSAL = "; chipboard map --try proposes a map";
 const EXCEL = "in Excel save it as CSV UTF-8";
 const COMMAS = "expected a header of columns separated by commas";
 
@@ -241,39 +242,39 @@ const HEADERS: readonly File[] = [
     "names.csv",
     "columns of other names",
     lines("Contract,Price (USD)", "a,11"),
-    `names.csv:1: no known column in "Contract", "Price (USD)", expected a header of ${HEADER}`,
+    `names.csv:1: no known column in "Contract", "Price (USD)", expected a header of ${HEADER}${PROPOSAL}`,
   ],
   [
     "headless.csv",
     "no header",
     lines("a,11", "b,5"),
-    `headless.csv:1: no known column in "a", "11", expected a header of ${HEADER}`,
+    `headless.csv:1: no known column in "a", "11", expected a header of ${HEADER}${PROPOSAL}`,
   ],
   [
     "title.csv",
     "a title above the header",
     lines("Spot prices of 20 November,", ",", "id,spot_usd", "a,11"),
-    `title.csv:1: no known column in "Spot prices of 20 November", "", expected a header of ${HEADER}`,
+    `title.csv:1: no known column in "Spot prices of 20 November", "", expected a header of ${HEADER}${PROPOSAL}`,
     'title.csv:3: looks like the header, expected in line 1: delete the lines above it, or read it by --map, with "skip": 2',
   ],
   [
     "report.csv",
     "a report with a table at its end",
     lines(...Array.from({ length: 12 }, (_, n) => `Paragraph ${n}`), "id,spot_usd", "a,11"),
-    `report.csv:1: no known column in "Paragraph 0", expected a header of ${HEADER}`,
+    `report.csv:1: no known column in "Paragraph 0", expected a header of ${HEADER}${PROPOSAL}`,
   ],
   [
     "second.csv",
     "an empty row above the header",
     lines(",", "id,spot_usd", "a,11"),
-    `second.csv:1: no known column in "", "", expected a header of ${HEADER}`,
+    `second.csv:1: no known column in "", "", expected a header of ${HEADER}${PROPOSAL}`,
     'second.csv:2: looks like the header, expected in line 1: delete the lines above it, or read it by --map, with "skip": 1',
   ],
   [
     "commas.csv",
     "a sheet without a cell",
     lines(",,", ",,"),
-    `commas.csv:1: no known column in "", "", "", expected a header of ${HEADER}`,
+    `commas.csv:1: no known column in "", "", "", expected a header of ${HEADER}${PROPOSAL}`,
   ],
   [
     "separator.csv",

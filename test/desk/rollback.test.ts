@@ -105,9 +105,14 @@ test("it names the withdrawn sessions, also of earlier rollbacks, and those to c
     // The clock of `back` is in 2026-11-21T12Z.
     not_begun: ["2026-11-22T00Z"],
   });
-  for (const session of ["2026-11-21T00Z", "2026-11-21T12Z", "2026-11-22T00Z"]) {
-    const run = { ...next, session, minCoverageMicros: 0 };
-    expect((await tryPublish(store, run)).code).toBe(4);
+  for (const [session, code] of [
+    ["2026-11-21T00Z", 4],
+    ["2026-11-21T12Z", 4],
+    // It was published before it began.
+    ["2026-11-22T00Z", 0],
+  ] as const) {
+    const run = { ...next, session, minCoverageMicros: 0, dryRun: true };
+    expect((await tryPublish(store, run)).code).toBe(code);
   }
   expect(await back(store, "2026-11-22T00Z")).toMatchObject({
     withdrawn: [],

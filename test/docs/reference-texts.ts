@@ -235,6 +235,8 @@ const INPUT_MEANINGS: Readonly<Record<string, string>> = {
   "catalog cadence_days": "days between its levels; default: 0.5, each session",
   "catalog max_move_pct":
     "the largest move from one level to the next, in percent; default: `--max-move`",
+  "catalog segment_formerly":
+    "in a snapshot's catalog: ids that the index of its segment had before. `publish` does not read it; it [finds renamed segments itself](../operate/sessions.md#when-a-contract-changes)",
   "quotes id": "a contract of the catalog",
   "quotes spot_usd": "empty with basis `withdrawn`",
   "quotes session_utc": "default: the session that is published",
@@ -267,8 +269,9 @@ async function inputs(): Promise<string> {
         return (await chipboard(["publish", "--dry-run", ...args], { cwd: folder })).stderr;
       };
       const listed =
-        /no known column in "\?", expected a header of (.*)$/m.exec(await complain("?\n"))?.[1] ??
-        "";
+        /no known column in "\?", expected a header of ([^;\n]*)/m.exec(
+          await complain("?\n"),
+        )?.[1] ?? "";
       const columns = listed.split(", ");
       const lacking = await complain(`${columns.at(-1)}\n`);
       const required = [...lacking.matchAll(/the header lacks the column "(\w+)"/g)];

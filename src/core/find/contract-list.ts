@@ -85,7 +85,12 @@ function bodyOf(
     })),
     segments: indicesOf(catalog)
       .filter(({ id }) => id !== COMPOSITE)
-      .map(({ id, name, contracts: of }) => ({ id, name, contracts: of.length })),
+      .map(({ id, name, formerly, contracts: of }) => ({
+        id,
+        name,
+        contracts: of.length,
+        formerly: [...formerly],
+      })),
   };
 }
 

@@ -16,7 +16,13 @@ import {
   type Reply,
 } from "../outcome.ts";
 import { pricedBasket, readBasket, type BasketQuery } from "./priced-basket.ts";
-import { delisting, findIndex, knownContracts, type KnownContracts } from "./known-ids.ts";
+import {
+  delisting,
+  findFormerIndex,
+  findIndex,
+  knownContracts,
+  type KnownContracts,
+} from "./known-ids.ts";
 import { nearContracts, nearIndices } from "./near-ids.ts";
 import { VINTAGE } from "../../public/parameters.ts";
 import { busy, deny, isDenial, notInSnapshot, pruned, type Denial } from "../../public/problems.ts";
@@ -215,8 +221,9 @@ export function dataAnswers(sources: DataSources) {
     if (route.id === undefined) return notInSnapshot(snapshot.stamp.text);
     const contracts = await knownContracts(snapshot, head, place);
     if (isDenial(contracts)) return contracts;
-    if (isOfIndex(route)) return namedIndex(route, snapshot, tier, id, contracts);
-    return withoutContract(snapshot, tier, id, prefix + prefixOf(route.path), query, contracts);
+    const base = prefix + prefixOf(route.path);
+    if (isOfIndex(route)) return namedIndex(route, snapshot, tier, id, base, query, contracts);
+    return withoutContract(snapshot, tier, id, base, query, contracts);
   }
 }
 
@@ -260,10 +267,7 @@ export function withoutContract(
     const detail = `No contract has the id ${quoted(id)}; /contracts lists all ids.`;
     return deny("unknown_contract", detail, { did_you_mean: nearContracts(id, catalog) });
   }
-  if (contract.id !== id) {
-    const sent = new URLSearchParams(query as [string, string][]).toString();
-    return movedReply(`${prefix}${contract.id}${sent === "" ? "" : `?${sent}`}`);
-  }
+  if (contract.id !== id) return movedTo(`${prefix}${contract.id}`, query);
   const offBoard = snapshot.tiers[tier.name]?.off_board ?? [];
   if (offBoard.some((each) => each.id === id && each.as_of === null)) {
     const delisted = delisting(contract, tier, snapshot);
@@ -277,20 +281,30 @@ export function withoutContract(
   return notInSnapshot(snapshot.stamp.text);
 }
 
+/** Leads to the same with the present id. */
+function movedTo(address: string, query: Query): Reply {
+  const sent = new URLSearchParams(query as [string, string][]).toString();
+  return movedReply(`${address}${sent === "" ? "" : `?${sent}`}`);
+}
+
 const quoted = (sent: string): string => JSON.stringify(shownText(sent));
 
-/** The route's file of the index with this name; or why the tier has none. */
+/** The route's file of the index with this name, or the way to it below `prefix`; or why the tier has none. */
 function namedIndex(
   route: DataRoute,
   { files, stamp }: ServedSnapshot,
   tier: Tier,
   name: string,
+  prefix: string,
+  query: Query,
   { catalog }: KnownContracts,
-): PreparedFile | Denial {
+): PreparedFile | Reply | Denial {
   if (files.get(FILES.indices(tier.name)) === undefined) return notInSnapshot(stamp.text);
   const index = findIndex(catalog, name);
   if (index !== undefined)
     return files.get(route.file(tier.name, index.id)) ?? notInSnapshot(stamp.text);
+  const renamed = findFormerIndex(catalog, name);
+  if (renamed !== undefined) return movedTo(`${prefix}${renamed.id}`, query);
   const detail = `No index has the id or name ${quoted(name)}; /indices lists all ids.`;
   return deny("unknown_index", detail, { did_you_mean: nearIndices(name, catalog) });
 }

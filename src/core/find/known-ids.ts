@@ -4,7 +4,7 @@
  */
 import { NO_QUEUE, type Place } from "../../lib/turns.ts";
 import { isDelisted, type Contract } from "../../market/contract.ts";
-import { indicesOf } from "../../market/indices.ts";
+import { indicesOf, slugOf } from "../../market/indices.ts";
 import { dateText, parseSession } from "../../market/session.ts";
 import type { Tier } from "../../market/tier.ts";
 import type { AskedId } from "../../render/envelope.ts";
@@ -61,6 +61,8 @@ function byEveryId(catalog: readonly Contract[]): ReadonlyMap<string, Contract> 
 /** An index of a snapshot. */
 export interface KnownIndex {
   readonly id: string;
+  /** The ids that it had before, the oldest first. */
+  readonly formerly: readonly string[];
   readonly name: string;
   /** The ids of its contracts. */
   readonly members: ReadonlySet<string>;
@@ -70,6 +72,8 @@ interface KnownIndices {
   readonly byId: ReadonlyMap<string, KnownIndex>;
   /** By the name in lower case. Segments whose names differ in case alone cannot be: their ids would be the same. */
   readonly byName: ReadonlyMap<string, KnownIndex>;
+  /** By the ids that they had before. */
+  readonly byFormerId: ReadonlyMap<string, KnownIndex>;
 }
 
 const indicesKnown = new WeakMap<readonly Contract[], KnownIndices>();
@@ -78,14 +82,16 @@ const indicesKnown = new WeakMap<readonly Contract[], KnownIndices>();
 export function indicesIn(catalog: readonly Contract[]): KnownIndices {
   let indices = indicesKnown.get(catalog);
   if (indices === undefined) {
-    const all = indicesOf(catalog).map(({ id, name, contracts }): KnownIndex => ({
+    const all = indicesOf(catalog).map(({ id, name, formerly, contracts }): KnownIndex => ({
       id,
       name,
+      formerly,
       members: new Set(contracts.map((contract) => contract.id)),
     }));
     indices = {
       byId: new Map(all.map((index) => [index.id, index])),
       byName: new Map(all.map((index) => [index.name.toLowerCase(), index])),
+      byFormerId: new Map(all.flatMap((index) => index.formerly.map((id) => [id, index]))),
     };
     indicesKnown.set(catalog, indices);
   }
@@ -96,6 +102,15 @@ export function indicesIn(catalog: readonly Contract[]): KnownIndices {
 export function findIndex(catalog: readonly Contract[], text: string): KnownIndex | undefined {
   const { byId, byName } = indicesIn(catalog);
   return byId.get(text) ?? byName.get(text.toLowerCase());
+}
+
+/** The index that had this id, or a name with this id, in an earlier snapshot. */
+export function findFormerIndex(
+  catalog: readonly Contract[],
+  text: string,
+): KnownIndex | undefined {
+  const { byFormerId } = indicesIn(catalog);
+  return byFormerId.get(text) ?? byFormerId.get(slugOf(text));
 }
 
 /** What the items of a list name. */
@@ -132,8 +147,8 @@ export function lookUp<T extends { readonly id: string }>(
   return { found, unknown, faults };
 }
 
-/** Of the looked up items those that the snapshot's contracts have no longer as their ids, or not yet. */
-export const askedOf = (found: ReadonlyMap<string, Contract>): AskedId[] =>
+/** Of the looked up items those that the snapshot's contracts or indices have no longer as their ids, or not yet. */
+export const askedOf = (found: ReadonlyMap<string, { readonly id: string }>): AskedId[] =>
   [...found].flatMap(([asked, { id }]) => (asked === id ? [] : { asked, id }));
 
 /** The same in a header field, for answers that are no JSON. */

@@ -12,6 +12,7 @@ import type { Asked, Content, Reader } from "../outcome.ts";
 import {
   askedField,
   askedOf,
+  findFormerIndex,
   findIndex,
   indicesIn,
   knownContracts,
@@ -228,7 +229,7 @@ async function limitsOf(
   const { catalog } = contracts;
   if (segments !== null) {
     const segmentOf = (item: string): KnownIndex | undefined => {
-      const index = findIndex(catalog, item);
+      const index = findIndex(catalog, item) ?? findFormerIndex(catalog, item);
       return index?.id === COMPOSITE ? undefined : index;
     };
     const { found, unknown, faults } = lookUp("segment", items, segmentOf);
@@ -237,22 +238,33 @@ async function limitsOf(
     const has = (id: string): boolean => chosen.some(({ members }) => members.has(id));
     return denial ?? { ...limits, ids: { has } };
   }
+  const indexOf = (id: string): KnownIndex | undefined => {
+    const { byId, byFormerId } = indicesIn(catalog);
+    return byId.get(id) ?? byFormerId.get(id);
+  };
+  // The order of ids in the query changes neither lines nor tag.
+  const inOrder = (asked: AskedId[]) => asked.sort((a, b) => (a.asked < b.asked ? -1 : 1));
   if (namesIndices(route)) {
-    const unknown = items.filter((id) => !indicesIn(catalog).byId.has(id));
-    const denial = faultsDenial(unknownIndices(unknown, catalog, "ids"));
-    return denial ?? { ...limits, ids: new Set(items) };
+    const { found, unknown, faults } = lookUp("ids", items, indexOf);
+    const denial = faultsDenial([...faults, ...unknownIndices(unknown, catalog, "ids")]);
+    const own = new Set([...found.values()].map(({ id }) => id));
+    return denial ?? { ...limits, ids: own, asked: inOrder(askedOf(found)) };
   }
   const { found, unknown, faults } = lookUp("ids", items, contracts.find);
-  const indices = namesBoth(route) ? items.filter((id) => indicesIn(catalog).byId.has(id)) : [];
-  const others = unknown.filter((id) => !indices.includes(id));
+  const indices = namesBoth(route)
+    ? lookUp("ids", items, indexOf)
+    : { found: new Map<string, KnownIndex>(), faults: [] };
+  const others = unknown.filter((id) => !indices.found.has(id));
   const expected = namesBoth(route) ? IN_EITHER : IN_CATALOG;
   const denial =
-    faultsDenial([...faults, ...unknownContracts(others, catalog, expected)]) ??
+    faultsDenial([...faults, ...indices.faults, ...unknownContracts(others, catalog, expected)]) ??
     contractsDenial(found, route, tier, snapshot);
-  // The order of ids in the query changes neither lines nor tag.
-  const asked = askedOf(found).sort((a, b) => (a.asked < b.asked ? -1 : 1));
+  const asked = inOrder([...askedOf(found), ...askedOf(indices.found)]);
   const own = [...found.values()].map(({ id }) => id);
-  const named = [...own.map((id) => `contract ${id}`), ...indices.map((id) => `index ${id}`)];
+  const named = [
+    ...own.map((id) => `contract ${id}`),
+    ...[...indices.found.values()].map(({ id }) => `index ${id}`),
+  ];
   return denial ?? { ...limits, ids: new Set(namesBoth(route) ? named : own), asked };
 }
 

@@ -79,7 +79,7 @@ interface RequestLine {
   /** Undefined: no problem. */
   readonly code: string | undefined;
   readonly account: string | null;
-  /** The id of its key, or of its link. */
+  /** The id of its key without the prefix, or of its link. */
   readonly key: string | null;
   /** How many calls it cost: 0 or 1. */
   readonly calls: number;
