@@ -13,7 +13,7 @@ import {
   type DataRoute,
   type Route,
 } from "../public/routes.ts";
-import { CONTRACT_ID, type Parameter } from "../public/parameters.ts";
+import type { Parameter } from "../public/parameters.ts";
 import { UNCOUNTED_ROUTES } from "../public/uncounted-routes.ts";
 import {
   examplesAt,

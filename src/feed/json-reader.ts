@@ -142,6 +142,9 @@ interface Level {
   index: number;
 }
 
+/** Rows are not deeper: each level takes memory. */
+const MAX_LEVELS = 1_000;
+
 /** A longer name is of no member on a path. */
 const MAX_NAME_CHARACTERS = 200;
 
@@ -155,6 +158,8 @@ function arrayFinder(path: string | null) {
   let open: string | null = null;
   let isEscaped = false;
   let name = "";
+  /** How many arrays and objects are open within the deepest of `levels`. */
+  let beyond = 0;
   const stepTo = (level: Level | undefined): Omit<Level, "isArray" | "index"> => {
     if (level === undefined) return { path: "", rest: path };
     const step = level.isArray ? String(level.index) : nameIn(name);
@@ -178,7 +183,11 @@ function arrayFinder(path: string | null) {
         isEscaped = character === "\\" && !isEscaped;
       } else if (character === '"') open = "";
       else if (character === "," && level !== undefined) level.index += 1;
-      else if (character === "}" || character === "]") levels.pop();
+      else if (character === "}" || character === "]") {
+        if (beyond > 0) beyond -= 1;
+        else levels.pop();
+      } else if ((character === "{" || character === "[") && levels.length === MAX_LEVELS)
+        beyond += 1;
       else if (character === "{" || character === "[") {
         const step = stepTo(level);
         const isArray = character === "[";

@@ -232,7 +232,7 @@ function takeCells(
 const wideTime = ({ map, shape }: TableRows): readonly [string, TheirColumn] | undefined =>
   [...(map?.wide ?? [])].find(([time]) => shape.columns.includes(time));
 
-/** The way on from a file of levels with names of others, if no map says what they are. */
+/** The way on for a file of levels that has no names of ours and no map. */
 const proposal = ({ shape, map }: TableRows): string =>
   map === null && shape.level !== undefined ? "; chipboard map --try proposes a map" : "";
 

@@ -64,7 +64,7 @@ export function withFormerSegments(
       return [name, isMoved ? [...stays, source.from] : stays];
     }),
   );
-  return catalog.map(({ segmentFormerly: _, ...contract }) => {
+  return catalog.map((contract) => {
     const ids = formerIds.get(contract.segment) ?? [];
     return ids.length === 0 ? contract : { ...contract, segmentFormerly: ids };
   });

@@ -19,6 +19,7 @@ import {
 } from "./short-answers.ts";
 
 const WORDS_CHARACTERS = 200;
+const SETTLED_KINDS = ["contract", "index"] as const;
 /** How many closes an answer has unless the agent says a number, and at most. */
 const CLOSES_DEFAULT = 30;
 const CLOSES_MAX = 400;
@@ -176,6 +177,20 @@ export function mcpServer(ask: Ask): McpServer {
     async ({ id, contributions, ...query }) => {
       const answer = await closesOf(`/indices/${encodeURIComponent(id)}`, query);
       return contributions ? answer : withoutConstituents(answer);
+    },
+  );
+  tool(
+    "get_settlements",
+    "The settled months of a contract or an index: average, last, high and low over all calendar days, which never change, and with _now as known now. Needs a key of the fullest tier.",
+    {
+      id,
+      kind: z.enum(SETTLED_KINDS).default("contract").describe("Of which of both the id is"),
+      ...vintage,
+    },
+    z.looseObject({ ...envelope, id: z.string(), settlements: z.array(z.looseObject({})) }),
+    ({ id, kind, ...query }) => {
+      const folder = kind === "index" ? "indices" : "contracts";
+      return ask(`/settlements/${folder}/${encodeURIComponent(id)}`, query);
     },
   );
   tool(

@@ -49,6 +49,8 @@ export function settlementsTable(csv, kind) {
 
 /** The place's question of now: of two answers the later question counts. @type {string} */
 let asked = "";
+/** Ends the place's listener of before. */
+let former = new AbortController();
 
 /**
  * Closes the place, and asks for the months when it is opened.
@@ -79,5 +81,7 @@ export function offerSettlements(place, kind, id, query, isOffered) {
     if (csv === null) tellProblem(problemAt, problem ?? BROKEN_OFF, () => void show());
     else table.innerHTML = settlementsTable(csv, kind);
   };
-  place.ontoggle = () => void show();
+  former.abort();
+  former = new AbortController();
+  place.addEventListener("toggle", () => void show(), { signal: former.signal });
 }

@@ -519,6 +519,12 @@ describe("a file", () => {
       'feed.csv: the member "prices" appears twice',
     ],
     [
+      "of JSON with rows behind arrays of many levels",
+      { rows: "prices", columns: COLUMNS },
+      `{"x":${"[".repeat(100_000)}${"]".repeat(100_000)},"prices":[{"Artikel":"ghost","Preis":1}]}`,
+      'feed.csv[0] Artikel "ghost": expected a contract of the catalog',
+    ],
+    [
       "of JSON with an object for rows",
       { rows: "prices", columns: COLUMNS },
       '{"prices":{"a":1}}',
