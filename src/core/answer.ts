@@ -1,7 +1,7 @@
 /**
  * The answer to a request, from top to bottom: check, identify, find, refuse or 304, charge, make. The first check that
  * fails decides it. Denials are values; an exception is a defect. Nothing here knows a socket, a file, a timer or
- * the environment: the world has what they give.
+ * the environment: the world stands for them.
  */
 import { NO_QUEUE, type Place } from "../lib/turns.ts";
 import { BUSY, deny, isDenial, type Denial } from "../public/problems.ts";
@@ -34,13 +34,13 @@ import type { World } from "./world.ts";
 /** An answer, for a host to send. */
 export interface Answer {
   readonly status: number;
-  /** The fields of what is sent: one list for all answers with the same content, so that a host may prepare it. */
+  /** The fields of the content: one list for all answers with the same content, so that a host may prepare it. */
   readonly shared: RawFields;
   /** The fields of this answer alone, which come after them. */
   readonly own: RawFields;
   /** Null: no body. */
   readonly body: Body | null;
-  /** The host calls it once, when the answer is sent or abandoned: what was held for it is free then. */
+  /** The host calls it once, when the answer is sent or abandoned: its place and its bytes are free then. */
   readonly done: () => void;
 }
 
@@ -62,7 +62,7 @@ const KEY_IN_QUERY = deny(
 const INTERNAL = deny("internal", "The service failed to answer; this is logged.");
 const STATE_RETRY_MS = 5_000;
 
-/** What is made once for a world. */
+/** Things that are made once for a world. */
 interface Prepared {
   readonly addresses: Addresses;
   readonly newRequestId: () => string;

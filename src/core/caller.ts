@@ -79,7 +79,7 @@ export function misplacedIn(ask: Ask): string | undefined {
   return undefined;
 }
 
-/** What stands around the key that the request carries, in words; null: nothing, or no key is read. */
+/** The surroundings of the key that the request carries, in words; null: nothing, or no key is read. */
 export function wrappingOf(ask: Ask): string | null {
   const read = readKey(ask) ?? "";
   const at = read.indexOf(KEY_PREFIX);
@@ -127,7 +127,7 @@ const holdsKey = ({ value }: Pair): boolean => beginsWithKey(value);
 
 const PAIRS_MAX = 32;
 
-/** What is to be judged; null: the request has no key. */
+/** The key to be judged; null: the request has none. */
 const presentedKey = (ask: Ask): string | null =>
   readKey(ask) ?? (misplacedIn(ask) === undefined ? null : NO_KEY_AT_ALL);
 

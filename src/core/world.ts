@@ -1,7 +1,7 @@
 /**
  * All that `answer` needs besides the request: the service's data, its callers and the host. A host makes one world
- * and keeps it. Functions of the world that read the store or the state may reject; their errors are those of
- * lib/errors.ts.
+ * and keeps it. Functions of the world that read the store or the state may reject; lib/errors.ts has their
+ * errors.
  */
 import type { Clock } from "../lib/clock.ts";
 import type { Place, Turns } from "../lib/turns.ts";

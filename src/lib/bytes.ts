@@ -7,7 +7,7 @@ const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 /** The text in UTF-8. */
 export const utf8 = (text: string): Uint8Array => encoder.encode(text);
 
-/** The text of UTF-8; what is none becomes U+FFFD. */
+/** The text of UTF-8; other bytes become U+FFFD. */
 export const textOf = (bytes: Uint8Array): string => decoder.decode(bytes);
 
 /** The bytes of the pieces in a row; one piece is not copied. */

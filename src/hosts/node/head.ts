@@ -2,7 +2,7 @@
  * The header of an answer as one text. Node checks and joins forty texts for each answer, a tenth of its processor time;
  * here the fields that answers share are joined once. The text stands where Node's own function puts its text
  * (`OutgoingMessage._storeHeader` of Node 24), so that pipelining and the end of connections stay Node's. A test
- * compares the bytes with those of Node.
+ * compares the bytes with the bytes that Node writes.
  */
 import { STATUS_CODES, type ServerResponse } from "node:http";
 import { TLSSocket } from "node:tls";
@@ -43,7 +43,7 @@ function endOf(response: ServerResponse, outgoing: Outgoing): string {
 
 const blocks = new WeakMap<RawFields, string>();
 
-/** The shared fields, and those of every answer, joined once. */
+/** The shared fields, and the fields of every answer, joined once. */
 function blockOf(shared: RawFields): string {
   let block = blocks.get(shared);
   if (block === undefined) {

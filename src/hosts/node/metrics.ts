@@ -174,7 +174,7 @@ export class ProxyMetrics {
 /** Upper bounds of the buckets. A processor that is not busy needs less than the first. */
 const BOUNDS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
-/** Answers of a route by status and tier, and how long those of a class of statuses took. */
+/** Answers of a route by status and tier, and their durations by class of status. */
 interface OfRoute {
   readonly counts: Map<string, { readonly status: string; readonly tier: string; count: number }>;
   /** By the first digit of the status. */
