@@ -1,7 +1,7 @@
 /**
  * The header of an answer as one text. Node checks and joins forty texts for each answer, a tenth of its processor time;
  * here the fields that answers share are joined once. The text stands where Node's own function puts its text
- * (`OutgoingMessage._storeHeader` of Node 24), so that pipelining and the end of connections stay Node's. A test
+ * (`OutgoingMessage._storeHeader` of Node 24), so that answers in a row and the end of connections stay Node's. A test
  * compares the bytes with the bytes that Node writes.
  */
 import { STATUS_CODES, type ServerResponse } from "node:http";
