@@ -116,6 +116,17 @@ describe("a service that is well", () => {
     ["the file of plans is missing", "--plans no.json", "", "options", 2],
     ["a file holds no public key", "--verify-key c.csv", "", "options", 2],
     ["one of its files is missing", "--tls-cert c.csv", "", "certificate", 2],
+    ["no proxy runs", "--port 18097", "", "port", 5],
+    ["nobody answers at the public address", "--public-url http://127.0.0.1:1", "", "public", 5],
+    ["the catalog is missing", "--catalog no.csv", "", "catalog", 2],
+    ["the catalog is another file", "--catalog q.csv", "", "catalog", 2],
+    ["the map is missing", "--quotes q.csv --map no.json", "", "map", 2],
+    ["the holidays are missing", "--holidays no.txt", "", "holidays", 2],
+    ["a feed is missing", "--quotes no.csv", "", "feeds", 2],
+    ["a feed is another file", "--quotes c.csv", "", "feeds", 2],
+    ["the signing key is missing", "--quotes q.csv --sign-key no.pem", "", "options", 2],
+    ["there is no backup", "--backup no", "", "backup", 2],
+    ["the backup is another file", "--backup c.csv", "", "backup", 6],
   ])("%s", async (_what, line, now, check, worst) => {
     const { code, json, results } = await doctor(line, now === "" ? {} : { CHIPBOARD_NOW: now });
     expect([code, results[check]]).toEqual([worst, "fault"]);
@@ -197,6 +208,24 @@ describe("a service that is well", () => {
       rmSync(key);
     }
   });
+
+  testWith("openssl")(
+    "a certificate that is for another name than the public address",
+    async () => {
+      const { cert, key } = await certificate(folder);
+      const line = `--tls-cert ${cert} --tls-key ${key} --public-url`;
+      const found = await doctor(`${line} https://prices.invalid`);
+      expect([found.results["certificate"], found.texts["certificate"]]).toEqual([
+        "fault",
+        expect.stringContaining("127.0.0.1"),
+      ]);
+      // Nobody answers there, but the name fits.
+      const fits = await doctor(`${line} https://127.0.0.1:1`);
+      expect(fits.results).toMatchObject({ certificate: "ok", public: "fault" });
+      rmSync(cert);
+      rmSync(key);
+    },
+  );
 
   test("a port that serve has is well, one that another program has is a fault", async () => {
     const proxy = await serve(["--json", "--metrics-port", "0"], { cwd: folder });

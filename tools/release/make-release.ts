@@ -55,7 +55,11 @@ sbom.metadata.component.name = jsonOf("package.json").name;
 const sbomName = filename.replace(/\.tgz$/, ".cdx.json");
 writeFileSync(join(folder, sbomName), `${JSON.stringify(sbom, null, 1)}\n`);
 
-const names = [sbomName, filename, ...buildPythonPackage(join(ROOT, "clients/python"), folder)];
+const names = [
+  sbomName,
+  filename,
+  ...buildPythonPackage(join(ROOT, "clients/python"), folder, jsonOf("package.json")),
+];
 const sums = names.map((name) => {
   const digest = createHash("sha256").update(readFileSync(join(folder, name)));
   return `${digest.digest("hex")}  ${name}\n`;

@@ -3,7 +3,15 @@
  * and python3-wheel, from no registry. The same sources give the same bytes.
  */
 import { execFileSync } from "node:child_process";
-import { chmodSync, cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -40,8 +48,26 @@ const python = (cwd: string, ...args: readonly string[]): string =>
     env: { ...process.env, SOURCE_DATE_EPOCH: EPOCH_SECONDS },
   });
 
+/** Whose package it is, as `package.json` says; a member that it lacks is left out. */
+export interface Owner {
+  readonly license?: string;
+  readonly author?: string;
+  readonly homepage?: string;
+}
+
+/** The lines of `[project]` in pyproject.toml. A text of JSON is one of TOML. */
+const ownerLines = ({ license, author, homepage }: Owner): string =>
+  [
+    license !== undefined && `license = { text = ${JSON.stringify(license)} }`,
+    author !== undefined && `authors = [{ name = ${JSON.stringify(author)} }]`,
+    homepage !== undefined && `urls = { Homepage = ${JSON.stringify(homepage)} }`,
+  ]
+    .filter((line) => line !== false)
+    .map((line) => `${line}\n`)
+    .join("");
+
 /** Writes both archives into the folder, and returns their names. Throws if a package of Debian is missing. */
-export function buildPythonPackage(sources: string, folder: string): string[] {
+export function buildPythonPackage(sources: string, folder: string, owner: Owner): string[] {
   try {
     python(folder, "-c", "import build, setuptools, wheel");
   } catch (error) {
@@ -56,6 +82,12 @@ export function buildPythonPackage(sources: string, folder: string): string[] {
       recursive: true,
       filter: (path) => !/__pycache__|egg-info/.test(path),
     });
+    const project = join(work, "pyproject.toml");
+    const text = readFileSync(project, "utf8");
+    writeFileSync(
+      project,
+      text.replace(/^requires-python = .*\n/m, (line) => line + ownerLines(owner)),
+    );
     for (const entry of readdirSync(work, { recursive: true, withFileTypes: true })) {
       chmodSync(join(entry.parentPath, entry.name), entry.isFile() ? 0o644 : 0o755);
     }
