@@ -190,6 +190,8 @@ async function expectIndices(
       chg_30d_pct: index.chg_30d_pct,
       series_close: closes.at(-1)?.close ?? null,
       series_date: closes.at(-1)?.date ?? null,
+      // No segment is renamed in these markets.
+      formerly: [],
     });
   }
   expectSame(await files.json(`${tier}/indices.json`), { ...envelope, indices: items });
