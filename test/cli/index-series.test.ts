@@ -234,21 +234,21 @@ describe("an index", () => {
     { id: "c", segment: "NAND" },
   ];
 
-  test("of a renamed segment is new; the old one goes on when its name comes back", async () => {
+  test("of a renamed segment goes on under its new id, and back again", async () => {
     const store = await storeOf(rows("DRAM"), { a: 10, c: 1 }, { a: 20, c: 1 });
-    // The level of the 1st is corrected: a new index has the values that are known now.
+    // The level of the 1st is corrected: published closes stay, and the next one has the correction.
     await publishAt(store, noonOf(3), {
       catalog: catalogOf(rows("Memory chips")),
       closes: closeRows("a,2026-11-01,40"),
       quotes: quotesOf({ a: 40, c: 1 }),
       revise: "Late",
     });
-    expect(await closesOf(store, "memory-chips")).toEqual({ 1: 100, 2: 50, 3: 100 });
+    expect(await closesOf(store, "memory-chips")).toEqual({ 1: 100, 2: 200, 3: 100 });
     await publishAt(store, noonOf(4), {
       catalog: catalogOf(rows("DRAM")),
       quotes: quotesOf({ a: 80, c: 1 }),
     });
-    // 80/40, with the correction; the day between is added.
+    // 80/40.
     expect(await closesOf(store, "dram")).toEqual({ 1: 100, 2: 200, 3: 100, 4: 200 });
   });
 

@@ -456,6 +456,38 @@ export const withNewIds = (
   );
 };
 
+/**
+ * The new ids of the indices of renamed segments: the segment is gone, and all its contracts that are still there stand in
+ * one that was not there before, to which no other segment came.
+ */
+export function renamedIndices(
+  before: readonly SeriesContract[],
+  after: readonly SeriesContract[],
+  renamed: ReadonlyMap<string, string>,
+): ReadonlyMap<string, string> {
+  const found = [...Map.groupBy(before, ({ index }) => index)].flatMap(([index, contracts]) => {
+    if (after.some((each) => each.index === index)) return [];
+    const ids = contracts.map(({ id }) => renamed.get(id) ?? id);
+    const [to, ...others] = new Set(
+      after.filter(({ id }) => ids.includes(id)).map((each) => each.index),
+    );
+    const isNew = !before.some((each) => each.index === to);
+    return to !== undefined && others.length === 0 && isNew ? [[index, to] as const] : [];
+  });
+  return new Map(found.filter(([, to]) => found.filter((each) => each[1] === to).length === 1));
+}
+
+/** What belongs to indices, under their new ids. An index that had the new id before gives way. */
+export const underNewIndices = <T>(
+  byIndex: ReadonlyMap<string, T>,
+  moved: ReadonlyMap<string, string>,
+): Map<string, T> =>
+  new Map(
+    [...byIndex]
+      .filter(([id]) => moved.has(id) || ![...moved.values()].includes(id))
+      .map(([id, item]) => [moved.get(id) ?? id, item]),
+  );
+
 /** The series of an index that an older program published, from now on by members. */
 export function linkedSeries(
   closes: ReadonlyMap<number, string>,

@@ -153,9 +153,15 @@ export function settledAfter(
 export function withSettledIds(
   settlements: NaiveSettlements,
   renamed: ReadonlyMap<string, string>,
+  movedIndices: ReadonlyMap<string, string>,
 ): NaiveSettlements {
   const after = new Map<string, NaiveSettlement>();
-  const all = [...settlements.values()];
+  const taken = new Set(movedIndices.values());
+  const all = [...settlements.values()]
+    .filter(({ kind, id }) => kind === "contract" || movedIndices.has(id) || !taken.has(id))
+    .map((each) =>
+      each.kind === "index" ? { ...each, id: movedIndices.get(each.id) ?? each.id } : each,
+    );
   const isMoved = ({ kind, id }: NaiveSettlement): boolean =>
     kind === "contract" && renamed.has(id);
   // A contract that had the new id before, and has no level any more, gives way.

@@ -30,6 +30,8 @@ import {
   linkedSeries,
   measured,
   memberLines,
+  renamedIndices,
+  underNewIndices,
   membersOn,
   publishedSeries,
   withNewIds,
@@ -286,12 +288,13 @@ export class SeriesStore {
       if (text !== undefined && isNear(text, value)) return text;
       return expect.fail(`${snapshot} ${index} ${dayText(day)}: ${text}, expected ${value}`);
     };
-    const parent = withNewIds(this.#parentSeries(number), renamed);
+    const moved = renamedIndices(before === null ? [] : contractsOf(before), contracts, renamed);
+    const parent = underNewIndices(withNewIds(this.#parentSeries(number), renamed), moved);
     const run = { number, session, contracts, ledger, calculates, restates };
     const series = publishedSeries(parent, isRevision, run, written);
     const left = leftNow(before, market.catalog, renamed, number);
     await this.#expectFiles(snapshot, series, run);
-    const parentSettlements = withSettledIds(before?.settlements ?? new Map(), renamed);
+    const parentSettlements = withSettledIds(before?.settlements ?? new Map(), renamed, moved);
     const settlements = settledAfter(parentSettlements, run, series, await this.#terms(snapshot));
     await this.#expectSettlements(snapshot, inFileOrder(settlements, run), session);
     // A contract without rows may take the id of one that left: then two rows of the id can be the same.
@@ -305,9 +308,10 @@ export class SeriesStore {
       const isLeft = left.get(id)?.has(rowOf(row as Row, end)) ?? false;
       expect([name, leaving.length]).toEqual([name, Number(isLeft)]);
     }
-    const closes = this.#closesAfter(series, publishedCloses(closeRows, session), (close) => {
-      return restates !== null || (calculates && isRevision && close.session === session);
-    });
+    const mayChange = (close: PublishedClose): boolean =>
+      restates !== null || (calculates && isRevision && close.session === session);
+    const published = publishedCloses(closeRows, session);
+    const closes = this.#closesAfter(series, published, moved, mayChange);
     const files = await this.#files(snapshot);
     this.head = { ...market, snapshot, ledger, levels, series, settlements, left, closes, files };
     this.#snapshots.set(snapshot, this.head);
@@ -317,13 +321,17 @@ export class SeriesStore {
   #closesAfter(
     series: SeriesByIndex,
     published: ReadonlyMap<string, PublishedClose>,
+    moved: ReadonlyMap<string, string>,
     mayChange: (close: PublishedClose) => boolean,
   ): Map<string, PublishedClose> {
     const closes = new Map(published);
     const listed = new Set([...published.keys()].map((key) => key.split(" ")[0]));
-    for (const [key, close] of this.head?.closes ?? []) {
+    for (const [old, close] of this.head?.closes ?? []) {
+      const [former = "", date = ""] = old.split(" ");
+      if (!moved.has(former) && [...moved.values()].includes(former)) continue;
+      const index = moved.get(former) ?? former;
+      const key = `${index} ${date}`;
       const now = published.get(key);
-      const [index = "", date = ""] = key.split(" ");
       // An index that is not listed keeps its closes; a renamed segment has them under its new id.
       const isKept = series.get(index)?.closes.has(dayOf(date)) ?? false;
       if (!listed.has(index) && isKept) closes.set(key, close);
