@@ -55,7 +55,7 @@ export interface Owner {
   readonly homepage?: string;
 }
 
-/** The lines of `[project]` in pyproject.toml. A text of JSON is one of TOML. */
+/** The lines of `[project]` in the description of the package. A text of JSON is one of TOML. */
 const ownerLines = ({ license, author, homepage }: Owner): string =>
   [
     license !== undefined && `license = { text = ${JSON.stringify(license)} }`,
