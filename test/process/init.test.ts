@@ -157,7 +157,9 @@ test("its job joins a crontab, and publishes session after session", async () =>
   const stale = runJob(place, "2026-11-21T12:05:00Z");
   expect(stale).toEqual({
     status: 1,
-    stdout: expect.stringContaining("0 of 2 contracts have a level for 2026-11-21T12Z"),
+    stdout: expect.stringContaining(
+      "The input is stale: its newest quotes are of 2026-11-21T00Z, and none is of 2026-11-21T12Z",
+    ),
   });
   expect(publications(place)).toHaveLength(1);
 
