@@ -63,7 +63,8 @@ describe("a command loads only the modules that it needs:", () => {
   test("snapshots ls, nothing that renders or serves", () => {
     const started = start("snapshots ls --store ./none");
     expect(packagesOf(started)).toEqual(["commander", "p-limit", "yocto-queue", "zod"]);
-    expect(roomsOf(started)).toEqual(["commands", "desk", "lib", "market", "snapshot", "store"]);
+    const rooms = ["commands", "desk", "lib", "market", "ports", "snapshot", "store"];
+    expect(roomsOf(started)).toEqual(rooms);
   });
 });
 
