@@ -21,9 +21,12 @@ const PREFIX = /^(?:cbk|lnk)_/i;
 /** A log that contains this many characters of a secret leaks it. */
 export const TELLING_CHARACTERS = 8;
 
+/** The log names a key by its first characters after the prefix, which may be shown. */
+const ID_CHARACTERS = 8;
+
 /** The part of a key or a link, or of a piece of one, that no log may contain; null if the piece is too short. */
 export function tellingPart(key: string): string | null {
-  const part = key.replace(PREFIX, "").slice(0, TELLING_CHARACTERS);
+  const part = key.replace(PREFIX, "").slice(ID_CHARACTERS, ID_CHARACTERS + TELLING_CHARACTERS);
   return /^[0-9A-Za-z_]{8}$/.test(part) ? part : null;
 }
 
