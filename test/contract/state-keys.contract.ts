@@ -28,6 +28,9 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
         subject,
         keyId: keyIdOf(key),
         path: null,
+        trialEndsAtMs: null,
+        keyExpiresAtMs: null,
+        isReplaced: false,
       });
       const { createKey } = await import("../../src/state/api-keys.ts");
       for (const other of [createKey(), "", "x", keyIdOf(key), `${key} `, key.toLowerCase()]) {
