@@ -191,7 +191,7 @@ describe("refused, with all faults", () => {
       ["weights", "0"],
       ["quantities", "x"],
     ],
-    ["ids=dram-0&quantities=1&quantities=1", "invalid_parameter", ["quantities", "1"]],
+    ["ids=dram-0&quantities=1&quantities=1", "invalid_parameter", ["quantities", "1,1"]],
     ["ids=dram-0,dram-1&quantities=1", "invalid_parameter", ["quantities", "1"]],
     ["ids=dram-0&quantities=1,2", "invalid_parameter", ["quantities", "1,2"]],
     ["ids=dram-0&quantities=", "invalid_parameter", ["quantities", ""]],
