@@ -176,7 +176,9 @@ test("first publish: works from a folder that the service cannot read", async ()
 test("start: the proxy serves, the timers are set, and the hardened units run", async () => {
   await offer({ a: 11, b: 5 });
   const printed = await machine.expect(blocks("Start").join(""));
-  expect(printed).toMatch(/^ok +port +127\.0\.0\.1:8080 is held by chipboard itself/m);
+  expect(printed).toMatch(
+    /^ok +port +systemd holds 127\.0\.0\.1:8080, and the proxy there serves /m,
+  );
   expect(printed).toMatch(/^--store .* CHIPBOARD_STORE in \/etc\/chipboard\/chipboard\.env$/m);
   expect(printed).toContain('"snapshot":"2026-11-21T00Z/r1"');
   for (const name of ["publish", "backup", "prune", "guard"]) {
