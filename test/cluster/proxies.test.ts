@@ -134,106 +134,100 @@ test.skipIf(s3 === null)("a proxy that starts while S3 is down serves when it is
 });
 
 describe.skipIf(s3 === null || redis === null)("Redis and S3 stopped under load", () => {
-  test(
-    "known keys lose no request, and every call is counted once",
-    async () => {
-      const server = await RedisServer.start();
-      if (server === null) throw new Error("The other tests' redis-server is gone");
-      const state = `redis://127.0.0.1:${server.port}/0`;
-      const real = new URL(s3?.env["CHIPBOARD_TEST_S3_ENDPOINT"] as string);
-      const forwarder = await Forwarder.start(real.hostname, Number(real.port));
-      const env = s3?.env as Record<string, string>;
-      const place = `s3://${env["CHIPBOARD_TEST_S3_BUCKET"]}/${randomUUID()}`;
-      const storeAt = (endpoint: string): string[] =>
-        ["--store", place, "--s3-path-style"].concat("--s3-endpoint", endpoint);
-      const publish = (...args: string[]) =>
-        chipboard(["publish", ...storeAt(real.origin), ...args], env);
-      const first = ["--catalog", files.catalog, "--quotes", files.quotes, "--session", SESSION];
-      expect((await chipboard(["store", "init", ...storeAt(real.origin)], env)).code).toBe(0);
-      expect((await publish(...first)).code).toBe(0);
-      const keys = {
-        small: await keyOf("small", "starter", state),
-        large: await keyOf("large", "pro", state),
-      };
+  test("known keys lose no request, and every call is counted once", async () => {
+    const server = await RedisServer.start();
+    if (server === null) throw new Error("The other tests' redis-server is gone");
+    const state = `redis://127.0.0.1:${server.port}/0`;
+    const real = new URL(s3?.env["CHIPBOARD_TEST_S3_ENDPOINT"] as string);
+    const forwarder = await Forwarder.start(real.hostname, Number(real.port));
+    const env = s3?.env as Record<string, string>;
+    const place = `s3://${env["CHIPBOARD_TEST_S3_BUCKET"]}/${randomUUID()}`;
+    const storeAt = (endpoint: string): string[] =>
+      ["--store", place, "--s3-path-style"].concat("--s3-endpoint", endpoint);
+    const publish = (...args: string[]) =>
+      chipboard(["publish", ...storeAt(real.origin), ...args], env);
+    const first = ["--catalog", files.catalog, "--quotes", files.quotes, "--session", SESSION];
+    expect((await chipboard(["store", "init", ...storeAt(real.origin)], env)).code).toBe(0);
+    expect((await publish(...first)).code).toBe(0);
+    const keys = {
+      small: await keyOf("small", "starter", state),
+      large: await keyOf("large", "pro", state),
+    };
 
-      const args = [
-        ...storeAt(`http://127.0.0.1:${forwarder.port}`),
-        "--state",
-        state,
-        "--poll",
-        "200ms",
-      ];
-      const proxies = await Promise.all([start(args, env), start(args, env)]);
-      const [one, two] = proxies;
-      const readiness = async (): Promise<string[]> => {
-        const bodies = proxies.map(async ({ url }) => (await fetch(`${url}/readyz`)).json());
-        return (await Promise.all(bodies)).map((body) => {
-          const { status, state: stateIs, store } = body as Record<string, string>;
-          return `${status} ${stateIs} ${store}`;
-        });
-      };
-      const allAre = (wanted: string) => async () =>
-        (await readiness()).every((text) => text === wanted);
-
-      const callers = new Callers(8);
-      const given = { small: 0, large: 0 };
-      const statuses: unknown[] = [];
-      let isOver = false;
-      const load = Array.from({ length: 8 }, async (_, at) => {
-        const account = at % 2 === 0 ? "small" : "large";
-        const url = `${at % 4 < 2 ? one.url : two.url}${API}/prices`;
-        while (!isOver) {
-          const { status } = await callers
-            .get(url, keys[account])
-            .catch((error: unknown) => ({ status: String(error) }));
-          statuses.push(status);
-          if (status === 200) given[account] += 1;
-          await delay(10);
-        }
+    const args = [
+      ...storeAt(`http://127.0.0.1:${forwarder.port}`),
+      "--state",
+      state,
+      "--poll",
+      "200ms",
+    ];
+    const proxies = await Promise.all([start(args, env), start(args, env)]);
+    const [one, two] = proxies;
+    const readiness = async (): Promise<string[]> => {
+      const bodies = proxies.map(async ({ url }) => (await fetch(`${url}/readyz`)).json());
+      return (await Promise.all(bodies)).map((body) => {
+        const { status, state: stateIs, store } = body as Record<string, string>;
+        return `${status} ${stateIs} ${store}`;
       });
-      try {
-        // Every proxy has seen every key.
-        await until(() => statuses.length > 40);
-        await server.stop();
-        await until(allAre("ready unavailable ok"));
-        await delay(OUTAGE_MS);
-        await server.resume();
-        await until(allAre("ready ok ok"));
+    };
+    const allAre = (wanted: string) => async () =>
+      (await readiness()).every((text) => text === wanted);
 
-        await forwarder.stop();
-        await until(allAre("ready ok unreachable"));
-        await delay(OUTAGE_MS);
-        expect((await publish("--quotes", files.nextQuotes, "--session", NEXT_SESSION)).code).toBe(
-          0,
-        );
-        await forwarder.resume();
-        await until(async () => {
-          const responses = proxies.map(({ url }) => fetch(`${url}${API}/prices`));
-          const names = (await Promise.all(responses)).map(({ headers }) =>
-            headers.get("x-snapshot"),
-          );
-          return names.every((name) => name === `${NEXT_SESSION}/r1`);
-        });
-
-        await Promise.all([server.stop(), forwarder.stop()]);
-        await until(allAre("ready unavailable unreachable"));
-        await delay(OUTAGE_MS / 3);
-        await Promise.all([server.resume(), forwarder.resume()]);
-        await until(allAre("ready ok ok"));
-      } finally {
-        isOver = true;
-        await Promise.all(load);
-        callers.close();
+    const callers = new Callers(8);
+    const given = { small: 0, large: 0 };
+    const statuses: unknown[] = [];
+    let isOver = false;
+    const load = Array.from({ length: 8 }, async (_, at) => {
+      const account = at % 2 === 0 ? "small" : "large";
+      const url = `${at % 4 < 2 ? one.url : two.url}${API}/prices`;
+      while (!isOver) {
+        const { status } = await callers
+          .get(url, keys[account])
+          .catch((error: unknown) => ({ status: String(error) }));
+        statuses.push(status);
+        if (status === 200) given[account] += 1;
+        await delay(10);
       }
-      expect(tally(statuses)).toEqual({ 200: given.small + given.large });
-      expect(await Promise.all(proxies.map((proxy) => proxy.end()))).toEqual([0, 0]);
-      expect([await usedBy("small", state), await usedBy("large", state)]).toEqual([
-        given.small,
-        given.large,
-      ]);
+    });
+    try {
+      // Every proxy has seen every key.
+      await until(() => statuses.length > 40);
+      await server.stop();
+      await until(allAre("ready unavailable ok"));
+      await delay(OUTAGE_MS);
+      await server.resume();
+      await until(allAre("ready ok ok"));
+
       await forwarder.stop();
-      await server.remove();
-    },
-    60_000 + 4 * OUTAGE_MS,
-  );
+      await until(allAre("ready ok unreachable"));
+      await delay(OUTAGE_MS);
+      expect((await publish("--quotes", files.nextQuotes, "--session", NEXT_SESSION)).code).toBe(0);
+      await forwarder.resume();
+      await until(async () => {
+        const responses = proxies.map(({ url }) => fetch(`${url}${API}/prices`));
+        const names = (await Promise.all(responses)).map(({ headers }) =>
+          headers.get("x-snapshot"),
+        );
+        return names.every((name) => name === `${NEXT_SESSION}/r1`);
+      });
+
+      await Promise.all([server.stop(), forwarder.stop()]);
+      await until(allAre("ready unavailable unreachable"));
+      await delay(OUTAGE_MS / 3);
+      await Promise.all([server.resume(), forwarder.resume()]);
+      await until(allAre("ready ok ok"));
+    } finally {
+      isOver = true;
+      await Promise.all(load);
+      callers.close();
+    }
+    expect(tally(statuses)).toEqual({ 200: given.small + given.large });
+    expect(await Promise.all(proxies.map((proxy) => proxy.end()))).toEqual([0, 0]);
+    expect([await usedBy("small", state), await usedBy("large", state)]).toEqual([
+      given.small,
+      given.large,
+    ]);
+    await forwarder.stop();
+    await server.remove();
+  });
 });
