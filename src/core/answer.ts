@@ -79,12 +79,21 @@ function preparedFor(world: World): Prepared {
   return made;
 }
 
-/** Answers a request. Never rejects. */
+/** Answers a request. It rejects for a defect alone, and holds no place then. */
 export async function answer(ask: Ask, world: World): Promise<Answer> {
+  const held: Held = { place: NO_QUEUE };
+  try {
+    return await answerWith(ask, held, world);
+  } catch (error) {
+    held.place.leave();
+    throw error;
+  }
+}
+
+async function answerWith(ask: Ask, held: Held, world: World): Promise<Answer> {
   const { accounts, observer, clock } = world;
   const { addresses, newRequestId } = preparedFor(world);
   const exchange = new Exchange(ask, clock.now(), newRequestId());
-  const held: Held = { place: NO_QUEUE };
   let outcome: Reply | Denial;
   try {
     outcome = await outcomeOf(exchange, addressOfPath(addresses, exchange.path), held, world);
@@ -297,14 +306,8 @@ async function holderOf(
   // Programs add to an address what makes it new to a cache. Only what would change the answer is refused.
   const taken = parametersOf(target.route);
   if (holdsKey(query)) return KEY_IN_QUERY;
-  return (
-    faultsDenial(
-      nameFaults(
-        query.filter(([name]) => taken.includes(name)),
-        [],
-      ),
-    ) ?? holder
-  );
+  const refusable = query.filter(([name]) => taken.includes(name));
+  return faultsDenial(nameFaults(refusable, [])) ?? holder;
 }
 
 /** A link's address must reach neither the next page nor a search engine. */

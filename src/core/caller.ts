@@ -84,13 +84,14 @@ export function wrappingOf(ask: Ask): string | null {
   const read = readKey(ask) ?? "";
   const at = read.indexOf(KEY_PREFIX);
   if (at === -1) return null;
-  if (/^[a-z]/i.test(read.slice(0, at))) {
+  const before = read.slice(0, at);
+  if (/^[a-z]+[\s:]/i.test(before)) {
     return fieldIn(ask.headers, "authorization") === undefined
       ? "The field x-api-key holds a scheme before the key"
       : "The scheme stands twice before the key";
   }
-  if (at > 0 || /[^0-9A-Za-z]$/.test(read)) return "The key stands in quotes or brackets";
-  return null;
+  const isWrapped = /^["'`<([{]+$/.test(before) || (before === "" && /["'`>)\]}]$/.test(read));
+  return isWrapped ? "The key stands in quotes or brackets" : null;
 }
 
 const isBasic = (authorization = ""): boolean => credentialsIn(authorization)[0] === "basic";

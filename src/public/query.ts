@@ -71,7 +71,8 @@ export const holdsKey = (query: Query): boolean =>
   query.some(
     ([name, value]) =>
       name.startsWith(KEY_PREFIX) ||
-      value.startsWith(KEY_PREFIX) ||
+      // An item of a list may be one as well.
+      `,${value}`.includes(`,${KEY_PREFIX}`) ||
       KEY_NAMES.includes(name.toLowerCase()),
   );
 
