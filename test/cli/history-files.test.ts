@@ -109,7 +109,7 @@ test("histories are stored coded only, other texts of a tier in both forms, the 
     const key = `sessions/${snapshot}/${path}`;
     const [plain, code] = [await store.get(key), await store.get(`${key}.gz`)];
     const isHistory =
-      /^series\.json$|\/(?:contracts\/|indices\/|(?:history|levels|superseded|indices|members)\.csv$)/.test(
+      /^series\.json$|settlements\.(?:csv|json)$|\/(?:contracts\/|indices\/|(?:history|levels|superseded|indices|members)\.csv$)/.test(
         path,
       );
     const isText = /\/(?:board|index|indices|corrections|sparklines)\.json$|\/export\.csv$/.test(

@@ -68,8 +68,8 @@ test("has every contract of the catalog in its order, and each segment", async (
   ]);
   expect(json.session_utc).toBe("2026-11-21T12:00:00.000Z");
   expect(json.segments).toEqual([
-    { id: "dram", name: "DRAM", contracts: 2 },
-    { id: "wafers-300-mm", name: "Wafers 300 mm", contracts: 1 },
+    { id: "dram", name: "DRAM", formerly: [], contracts: 2 },
+    { id: "wafers-300-mm", name: "Wafers 300 mm", formerly: [], contracts: 1 },
   ]);
   const catalog: { id: string }[] = await headJson(store, FILES.catalog);
   expect(json.contracts.map(({ id }: { id: string }) => id)).toEqual(catalog.map(({ id }) => id));

@@ -41,6 +41,7 @@ test("the list has the figures of each index, and the last point of its series",
       expect(item).toEqual({
         id: item.id,
         name: item.name,
+        formerly: [],
         constituents: contributions.length,
         level: one["level"],
         chg_24h_pct: one["chg_24h_pct"],

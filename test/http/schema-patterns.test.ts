@@ -120,7 +120,7 @@ test.each([
 
 test("the patterns of every tool are in it", async () => {
   const { result } = await asked("tools/list", {});
-  expect(result?.tools).toHaveLength(8);
+  expect(result?.tools).toHaveLength(9);
   const patterns = patternsIn(result?.tools);
   expect(patterns.length).toBeGreaterThan(5);
   expect(patterns.filter((pattern) => !isNarrow(pattern))).toEqual([]);

@@ -2,7 +2,7 @@
  * Reads lists through the client that Hey API makes of the running proxy's OpenAPI document. Prints the
  * lists.
  */
-import { createClient } from "../../src/render/report/index.ts";
+import { createClient } from "./hey-api/client/index.ts";
 import { exportHistoryCsv, getBoard, getIndex } from "./hey-api/sdk.gen.ts";
 import type { ContractRecord } from "./hey-api/types.gen.ts";
 
