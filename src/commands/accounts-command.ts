@@ -1,6 +1,6 @@
 /** `accounts`: adds, imports, lists, shows, changes and removes accounts, and shows their log. */
 import { Argument, Command, type Option } from "commander";
-import type { AccountView } from "../state/views.ts";
+import type { AccountView } from "../state/account-views.ts";
 import { createOption } from "../lib/config.ts";
 import { InputError } from "../lib/errors.ts";
 import { printFacts, printJson, printLine, printTable } from "../lib/terminal.ts";

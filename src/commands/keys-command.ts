@@ -1,7 +1,7 @@
 /** `keys`: creates, lists, suspends, resumes, revokes and rotates keys. */
 import { Command } from "commander";
 import type { Registry } from "../state/registry.ts";
-import type { KeyView } from "../state/views.ts";
+import type { KeyView } from "../state/account-views.ts";
 import { DAY_MS, instantText } from "../lib/clock.ts";
 import { createOption } from "../lib/config.ts";
 import { InputError } from "../lib/errors.ts";

@@ -11,7 +11,7 @@ import type { Logger } from "../hosts/node/request-log.ts";
 import type { PlanTerms } from "../pages/plan-terms.ts";
 import type { Certificate } from "../hosts/node/server.ts";
 import type { RunningProxy } from "../hosts/node/listen.ts";
-import type { Listeners } from "../state/gatekeeper.ts";
+import type { Listeners } from "../state/state-accounts.ts";
 import { examples, withOptions } from "./every-command.ts";
 import { readable } from "./option-files.ts";
 import { serveOptions, type ServeOptions } from "./serve-options.ts";
@@ -57,7 +57,7 @@ export async function serve(
   whileServing: (proxy: RunningProxy) => void | Promise<void>,
   ended = nextSignal(),
 ): Promise<void> {
-  const { openGatekeeper } = await import("../state/open.ts");
+  const { openAccounts } = await import("../state/open.ts");
   const { startProxy } = await import("../hosts/node/listen.ts");
   const { createLogger, jsonLine, textLine } = await import("../hosts/node/request-log.ts");
   const clock = clockFromEnvironment();
@@ -71,7 +71,7 @@ export async function serve(
     const form = process.stderr.isTTY ? textLine : jsonLine;
     const log = createLogger({ level, requests, form }, clock);
     renewOnHangUp(options, started.promise, log);
-    const gatekeeper = await openGatekeeper(options.state, clock, listenersOf(log));
+    const accounts = await openAccounts(options.state, clock, listenersOf(log));
     try {
       const keys = verifyKeys?.map(({ fingerprint }) => fingerprint);
       if (keys !== undefined) log.info({ keys }, "only signed entries are served");
@@ -80,7 +80,7 @@ export async function serve(
         verifyKeys,
         tls,
         plans,
-        gatekeeper,
+        accounts,
         clock,
         log,
         host: options.host,
@@ -105,7 +105,7 @@ export async function serve(
         await proxy.close();
       }
     } finally {
-      await gatekeeper.close();
+      await accounts.close();
     }
   } finally {
     await store.close();

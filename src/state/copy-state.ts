@@ -13,7 +13,7 @@ import { isAddress, shownLocation } from "../lib/secrets.ts";
 import { counted } from "../lib/text.ts";
 import type { CountName, Item, StateContent } from "../ports/state.ts";
 import { NOWHERE, remembering, seenOf, type SeenLog } from "../snapshot/log/lost.ts";
-import { isOfSeen, seenAmong, writeSeen } from "./facts.ts";
+import { isOfSeen, seenAmong, writeSeen } from "./seen-logs.ts";
 import { forgetAtMs } from "../ports/month.ts";
 import { withDriver } from "./open.ts";
 

@@ -5,8 +5,9 @@ import { isAddress, shownLocation } from "../lib/secrets.ts";
 import type { StateDriver, StatePurpose } from "../ports/state.ts";
 import { countAccounts } from "./accounts.ts";
 import type { SeenLog } from "../snapshot/log/lost.ts";
-import { addressSecret, seenIn } from "./facts.ts";
-import { Gatekeeper, type Listeners } from "./gatekeeper.ts";
+import { addressSecret } from "./address-secret.ts";
+import { seenIn } from "./seen-logs.ts";
+import { StateAccounts, type Listeners } from "./state-accounts.ts";
 import { Registry } from "./registry.ts";
 
 /**
@@ -85,17 +86,17 @@ export const accountsIn = (location: string): Promise<number> =>
  * The state of `location` for one of any number of proxies. Throws InputError, NoStateError, or
  * UnreachableError if the state does not answer, cannot be used, or may drop its keys.
  */
-export async function openGatekeeper(
+export async function openAccounts(
   location: string,
   clock: Clock,
   listeners: Listeners = {},
-): Promise<Gatekeeper> {
+): Promise<StateAccounts> {
   const driver = await openDriver(location, "serve");
   try {
     const { accounts, refusal, eviction } = await survey(location, driver);
     if (eviction !== null) throw eviction;
     const found = { addressSecret: await addressSecret(driver), accounts, refusal };
-    return new Gatekeeper(driver, clock, found, listeners);
+    return new StateAccounts(driver, clock, found, listeners);
   } catch (error) {
     await driver.close();
     throw driver.explain(error);

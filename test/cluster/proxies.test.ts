@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Subject } from "../../src/ports/state.ts";
-import { createState, openGatekeeper } from "../../src/state/open.ts";
+import { createState, openAccounts } from "../../src/state/open.ts";
 import { createClock } from "../../src/lib/clock.ts";
 import { Forwarder } from "../contract/forwarder.ts";
 import { RedisServer } from "../services/redis-server.ts";
@@ -75,13 +75,13 @@ describe.skipIf(redis === null)("four proxies on one Redis", () => {
     expect((await chipboard(["publish", ...feeds, "--store", store])).code).toBe(0);
     const key = await keyOf(account, "starter", state);
     const clock = createClock(NOW);
-    const gatekeeper = await openGatekeeper(state, clock);
-    const { subject } = (await gatekeeper.verdicts.authenticate(key)) as { subject: Subject };
+    const accounts = await openAccounts(state, clock);
+    const { subject } = (await accounts.verdicts.authenticate(key)) as { subject: Subject };
     const spent = Array.from({ length: LIMIT - 1_000 }, async () =>
-      gatekeeper.counts.take(subject, LIMIT, clock.now()),
+      accounts.counts.take(subject, LIMIT, clock.now()),
     );
     await Promise.all(spent);
-    await gatekeeper.close();
+    await accounts.close();
 
     const proxies = await Promise.all(
       Array.from({ length: 4 }, () => start(["--store", store, "--state", state])),

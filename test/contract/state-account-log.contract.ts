@@ -144,8 +144,8 @@ export function stateAccountLogContract(name: string, create: () => Promise<Stat
 
     test("is kept in what 0.2.0 reads: facts, and counts by month", async () => {
       const acme = await use.account("acme", "pro");
-      const gatekeeper = await use.serve();
-      await gatekeeper.counts.take(acme, null, use.clock.nowMs, "cbk_acme0001");
+      const accounts = await use.serve();
+      await accounts.counts.take(acme, null, use.clock.nowMs, "cbk_acme0001");
       const { items, counts } = await content();
       expect(counts).toHaveLength(3);
       // 0.2.0 takes an account from each item below `accounts`, copies no other items from Redis than these, and
@@ -240,9 +240,9 @@ export function stateAccountLogContract(name: string, create: () => Promise<Stat
         ["b", "many"],
         ["a", "many"],
       ]);
-      const gatekeeper = await use.serve();
+      const accounts = await use.serve();
       for (const { account, key } of made)
-        expect(await gatekeeper.verdicts.authenticate(key)).toMatchObject({
+        expect(await accounts.verdicts.authenticate(key)).toMatchObject({
           refusal: null,
           account,
         });

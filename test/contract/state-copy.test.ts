@@ -19,9 +19,9 @@ import { ConflictError, InputError, UnreachableError } from "../../src/lib/error
 import { accountItem, keyIdItem, keyItem } from "../../src/state/accounts.ts";
 import { backUpState, copyState } from "../../src/state/copy-state.ts";
 import { NoStateError, type StateContent, type Subject } from "../../src/ports/state.ts";
-import type { Gatekeeper } from "../../src/state/gatekeeper.ts";
+import type { StateAccounts } from "../../src/state/state-accounts.ts";
 import { createKey, keyIdOf, keySha256 } from "../../src/state/api-keys.ts";
-import { createState, openGatekeeper, withDriver, withRegistry } from "../../src/state/open.ts";
+import { createState, openAccounts, withDriver, withRegistry } from "../../src/state/open.ts";
 import { openRegistry } from "./open-registry.ts";
 import { chipboard } from "../program/program.ts";
 import { RedisServer } from "../services/redis-server.ts";
@@ -57,10 +57,10 @@ function copyTests(redis: RedisServer): void {
     await redis.remove();
   });
 
-  const serve = async (location: string): Promise<Gatekeeper> => {
-    const gatekeeper = await openGatekeeper(location, clock);
-    onTestFinished(() => gatekeeper.close());
-    return gatekeeper;
+  const serve = async (location: string): Promise<StateAccounts> => {
+    const accounts = await openAccounts(location, clock);
+    onTestFinished(() => accounts.close());
+    return accounts;
   };
 
   /** What calls of acme are counted for. */
@@ -73,7 +73,7 @@ function copyTests(redis: RedisServer): void {
   /** Runs `work` while twenty callers count calls of acme's key. */
   async function underLoad<T>(
     location: string,
-    gatekeeper: Gatekeeper,
+    accounts: StateAccounts,
     keyId: string,
     work: () => Promise<T>,
   ): Promise<T> {
@@ -81,7 +81,7 @@ function copyTests(redis: RedisServer): void {
     let isWorking = true;
     const counting = Array.from({ length: 20 }, async () => {
       while (isWorking) {
-        await gatekeeper.counts.take(acme, null, START, keyId);
+        await accounts.counts.take(acme, null, START, keyId);
         await nextTurn();
       }
     });
@@ -122,20 +122,20 @@ function copyTests(redis: RedisServer): void {
     await registry.revokeKey(keyIdOf(revoked));
     await registry.createLink("acme", "/export.csv", "desk");
     await registry.close();
-    const gatekeeper = await openGatekeeper(location, clock);
+    const accounts = await openAccounts(location, clock);
     for (const [index, key] of valid.entries()) {
-      const verdict = await gatekeeper.verdicts.authenticate(key);
+      const verdict = await accounts.verdicts.authenticate(key);
       if (verdict.subject === null) throw new Error(String(verdict.refusal));
       for (let call = 0; call <= index; call++) {
-        await gatekeeper.counts.take(verdict.subject, null, START, verdict.keyId);
+        await accounts.counts.take(verdict.subject, null, START, verdict.keyId);
       }
-      gatekeeper.counts.noteUse(keyIdOf(key), START);
+      accounts.counts.noteUse(keyIdOf(key), START);
     }
-    await gatekeeper.counts.take(await acmeAt(location), null, START - 30 * 24 * HOUR_MS);
+    await accounts.counts.take(await acmeAt(location), null, START - 30 * 24 * HOUR_MS);
     for (const address of ADDRESSES) {
-      await gatekeeper.counts.take(gatekeeper.addressSubject(address, START), 1_000, START);
+      await accounts.counts.take(accounts.addressSubject(address, START), 1_000, START);
     }
-    await gatekeeper.close();
+    await accounts.close();
     return { valid, refused: [suspended, revoked] };
   }
 
@@ -150,16 +150,16 @@ function copyTests(redis: RedisServer): void {
     expect(await contentOf(to)).toEqual(before);
 
     for (const location of [through, to]) {
-      const gatekeeper = await serve(location);
+      const accounts = await serve(location);
       for (const key of valid)
-        expect(await gatekeeper.verdicts.authenticate(key)).toMatchObject({ refusal: null });
+        expect(await accounts.verdicts.authenticate(key)).toMatchObject({ refusal: null });
       const codes = await Promise.all(
-        refused.map(async (key) => gatekeeper.verdicts.authenticate(key)),
+        refused.map(async (key) => accounts.verdicts.authenticate(key)),
       );
       expect(codes).toMatchObject([{ refusal: "key_suspended" }, { refusal: "invalid_key" }]);
       for (const address of ADDRESSES) {
-        const subject = gatekeeper.addressSubject(address, START);
-        expect(await gatekeeper.counts.used(subject, START)).toBe(1);
+        const subject = accounts.addressSubject(address, START);
+        expect(await accounts.counts.used(subject, START)).toBe(1);
       }
       const read = await openRegistry(location, clock, "use");
       expect((await read.usage()).map(({ account, used }) => [account, used])).toEqual([
@@ -181,7 +181,7 @@ function copyTests(redis: RedisServer): void {
       ]);
       expect((await read.account("other")).note).toBe("note on other");
       await read.close();
-      expect(await gatekeeper.counts.take(await acmeAt(location), 14, START)).toEqual({
+      expect(await accounts.counts.take(await acmeAt(location), 14, START)).toEqual({
         granted: true,
         used: 14,
       });
@@ -209,7 +209,7 @@ function copyTests(redis: RedisServer): void {
       await use(from);
       const to = place();
       await createState(to);
-      const other = await openGatekeeper(to, clock);
+      const other = await openAccounts(to, clock);
       await other.counts.take(other.addressSubject("203.0.113.9", START), 1_000, START);
       await other.close();
       for (const held of ["0 accounts, 0 keys and 1 count", "1 account, 0 keys and 1 count"]) {
@@ -253,14 +253,14 @@ function copyTests(redis: RedisServer): void {
     const { valid } = await use(from);
     for (const to of [join(folder, "to"), at(4)]) {
       await createState(to);
-      const gatekeeper = await serve(to);
+      const accounts = await serve(to);
       await copyState(from, to, START);
       await vi.waitFor(async () => {
-        expect(await gatekeeper.verdicts.authenticate(valid[0] as string)).toMatchObject({
+        expect(await accounts.verdicts.authenticate(valid[0] as string)).toMatchObject({
           refusal: null,
         });
-        const subject = gatekeeper.addressSubject(ADDRESSES[0] as string, START);
-        expect(await gatekeeper.counts.used(subject, START)).toBe(1);
+        const subject = accounts.addressSubject(ADDRESSES[0] as string, START);
+        expect(await accounts.counts.used(subject, START)).toBe(1);
       }, SOON);
     }
   });
@@ -270,8 +270,8 @@ function copyTests(redis: RedisServer): void {
     ["Redis", () => at(6), () => join(folder, "to")],
   ])("of what %s counts during a copy, no count is above it", async (_, from, to) => {
     const keyId = keyIdOf((await use(from())).valid[0] as string);
-    const gatekeeper = await serve(from());
-    await underLoad(from(), gatekeeper, keyId, () => copyState(from(), to(), START));
+    const accounts = await serve(from());
+    await underLoad(from(), accounts, keyId, () => copyState(from(), to(), START));
     const used = async (location: string): Promise<number> =>
       withRegistry(
         location,
@@ -305,8 +305,8 @@ function copyTests(redis: RedisServer): void {
       for (const to of [join(folder, "restored"), at(8)]) {
         await copyState(file, to, START);
         expect(await contentOf(to)).toEqual(before);
-        const gatekeeper = await serve(to);
-        expect(await gatekeeper.verdicts.authenticate(valid[0] as string)).toMatchObject({
+        const accounts = await serve(to);
+        expect(await accounts.verdicts.authenticate(valid[0] as string)).toMatchObject({
           refusal: null,
         });
       }
@@ -318,9 +318,9 @@ function copyTests(redis: RedisServer): void {
         await registry.addAccount("acme", "pro", null);
         return (await registry.createKey("acme", null)).key_id;
       });
-      const gatekeeper = await serve(from);
+      const accounts = await serve(from);
       const acme = await acmeAt(from);
-      await underLoad(from, gatekeeper, keyId, async () => {
+      await underLoad(from, accounts, keyId, async () => {
         for (let round = 0; round < 5; round++) {
           const file = join(folder, `${round}.backup`);
           await backUpState(from, file, START);
@@ -336,20 +336,20 @@ function copyTests(redis: RedisServer): void {
     test("restores a Redis that lost everything while a proxy used it", async () => {
       const { valid } = await use(at(9));
       const file = join(folder, "state.backup");
-      const gatekeeper = await serve(at(9));
+      const accounts = await serve(at(9));
       const acme = await acmeAt(at(9));
       await backUpState(at(9), file, START);
-      await gatekeeper.counts.take(acme, null, START);
+      await accounts.counts.take(acme, null, START);
       const emptied = new Redis(at(9));
       onTestFinished(() => emptied.disconnect());
       await emptied.flushdb();
-      await vi.waitFor(() => expect(gatekeeper.trouble).toMatch(/"state copy"/), SOON);
+      await vi.waitFor(() => expect(accounts.trouble).toMatch(/"state copy"/), SOON);
       await copyState(file, at(9), START);
-      await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), SOON);
-      expect(await gatekeeper.verdicts.authenticate(valid[0] as string)).toMatchObject({
+      await vi.waitFor(() => expect(accounts.trouble).toBeNull(), SOON);
+      expect(await accounts.verdicts.authenticate(valid[0] as string)).toMatchObject({
         refusal: null,
       });
-      expect(await gatekeeper.counts.used(acme, START)).toBe(14);
+      expect(await accounts.counts.used(acme, START)).toBe(14);
     });
   });
 

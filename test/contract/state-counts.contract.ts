@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Counts } from "../../src/state/counts.ts";
 import type { StateDriver } from "../../src/ports/state.ts";
 import { keyIdOf } from "../../src/state/api-keys.ts";
-import { openGatekeeper, withDriver } from "../../src/state/open.ts";
+import { openAccounts, withDriver } from "../../src/state/open.ts";
 import { openRegistry } from "./open-registry.ts";
 import { CountingProcess } from "./counting-processes.ts";
 import { codeOf, HOUR_MS, START, StateInUse, SOON } from "./state-under-test.ts";
@@ -21,17 +21,17 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
     afterEach(() => use.close());
 
     test("exactly the limit is granted, even to many parallel callers", async () => {
-      const gatekeeper = await use.serve();
+      const accounts = await use.serve();
       const results = await Promise.all(
-        Array.from({ length: 200 }, async () => gatekeeper.counts.take("account:acme", 73, START)),
+        Array.from({ length: 200 }, async () => accounts.counts.take("account:acme", 73, START)),
       );
       const granted = results.filter((result) => result.granted);
       expect(granted.map(({ used }) => used).sort((a, b) => a - b)).toEqual(
         Array.from({ length: 73 }, (_, index) => index + 1),
       );
       for (const result of results) if (!result.granted) expect(result.used).toBe(73);
-      expect(await gatekeeper.counts.used("account:acme", START)).toBe(73);
-      expect(await gatekeeper.counts.used("account:other", START)).toBe(0);
+      expect(await accounts.counts.used("account:acme", START)).toBe(73);
+      expect(await accounts.counts.used("account:other", START)).toBe(0);
     });
 
     test.each([1, 2, 4])("50 callers in %i processes get exactly the limit", async (processes) => {
@@ -121,37 +121,37 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
 
     test("a count never decreases within its month, even if the state loses data", async () => {
       const acme = await use.account("acme", "starter");
-      const gatekeeper = await use.serve();
-      for (let call = 0; call < 5; call++) await gatekeeper.counts.take(acme, 8, START);
+      const accounts = await use.serve();
+      for (let call = 0; call < 5; call++) await accounts.counts.take(acme, 8, START);
       await use.state.loseCounts();
-      expect(await gatekeeper.counts.used(acme, START)).toBe(5);
-      expect(await gatekeeper.counts.take(acme, 8, START)).toEqual({
+      expect(await accounts.counts.used(acme, START)).toBe(5);
+      expect(await accounts.counts.take(acme, 8, START)).toEqual({
         granted: true,
         used: 6,
       });
       expect(await use.usedBy("acme")).toBe(6);
       await use.state.loseCounts();
       const two = await Promise.all(
-        [1, 2, 3].map(async () => gatekeeper.counts.take(acme, 8, START)),
+        [1, 2, 3].map(async () => accounts.counts.take(acme, 8, START)),
       );
       expect(two.map(({ granted }) => granted)).toEqual([true, true, false]);
       expect(await use.usedBy("acme")).toBe(8);
     });
 
-    test("the gatekeeper reports once why the state does not answer, and once that it answers again", async () => {
+    test("the proxy is told once why the state does not answer, and once that it answers again", async () => {
       const said: (string | null)[] = [];
-      const gatekeeper = await openGatekeeper(use.state.location, use.clock, {
+      const accounts = await openAccounts(use.state.location, use.clock, {
         onTrouble: (trouble) => said.push(trouble),
       });
       await use.state.breakDown();
-      await vi.waitFor(() => expect(gatekeeper.trouble).not.toBeNull(), SOON);
-      const reason = gatekeeper.trouble;
+      await vi.waitFor(() => expect(accounts.trouble).not.toBeNull(), SOON);
+      const reason = accounts.trouble;
       expect(reason).toMatch(/^State .* \(--state\) cannot be used: /);
-      await gatekeeper.counts.take("account:acme", 8, START);
+      await accounts.counts.take("account:acme", 8, START);
       await delay(1_200);
       await use.state.restore();
-      await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), SOON);
-      await gatekeeper.close();
+      await vi.waitFor(() => expect(accounts.trouble).toBeNull(), SOON);
+      await accounts.close();
       expect(new Set(said).size).toBe(said.length);
       expect(said.at(-1)).toBeNull();
       expect(said).toContain(reason);
@@ -160,26 +160,26 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
     test("`known` and `knownVerdict` return what this process knows, without asking the state", async () => {
       const acme = await use.account("acme", "starter");
       const { key } = await use.registry.createKey("acme", null);
-      const gatekeeper = await use.serve();
-      expect(gatekeeper.counts.known(acme, START)).toBeNull();
-      expect(gatekeeper.verdicts.known(key)).toBeNull();
-      expect(gatekeeper.verdicts.known("no key")).toMatchObject({ refusal: "invalid_key" });
-      expect(await gatekeeper.verdicts.authenticate(key)).toMatchObject({
+      const accounts = await use.serve();
+      expect(accounts.counts.known(acme, START)).toBeNull();
+      expect(accounts.verdicts.known(key)).toBeNull();
+      expect(accounts.verdicts.known("no key")).toMatchObject({ refusal: "invalid_key" });
+      expect(await accounts.verdicts.authenticate(key)).toMatchObject({
         refusal: null,
         account: "acme",
       });
-      for (let call = 0; call < 3; call++) await gatekeeper.counts.take(acme, 2, START);
-      expect(gatekeeper.counts.known(acme, START)).toBe(2);
-      expect(gatekeeper.counts.known("account:other", START)).toBeNull();
-      expect(gatekeeper.counts.known(acme, START + 40 * 24 * HOUR_MS)).toBeNull();
-      expect(gatekeeper.verdicts.known(key)).toMatchObject({ refusal: null, account: "acme" });
+      for (let call = 0; call < 3; call++) await accounts.counts.take(acme, 2, START);
+      expect(accounts.counts.known(acme, START)).toBe(2);
+      expect(accounts.counts.known("account:other", START)).toBeNull();
+      expect(accounts.counts.known(acme, START + 40 * 24 * HOUR_MS)).toBeNull();
+      expect(accounts.verdicts.known(key)).toMatchObject({ refusal: null, account: "acme" });
     });
 
-    test("counts survive the gatekeeper and a change of tier", async () => {
+    test("counts survive the proxy and a change of tier", async () => {
       const acme = await use.account("acme", "starter");
-      const gatekeeper = await use.serve();
-      for (let call = 0; call < 5; call++) await gatekeeper.counts.take(acme, 25_000, START);
-      await use.stop(gatekeeper);
+      const accounts = await use.serve();
+      for (let call = 0; call < 5; call++) await accounts.counts.take(acme, 25_000, START);
+      await use.stop(accounts);
       expect(await use.registry.usage("acme")).toEqual([
         {
           account: "acme",
@@ -204,11 +204,11 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
     test("a granted call is also counted for its key, and no other call is", async () => {
       const acme = await use.account("acme", "starter");
       const keyIds = [keyIdOf(await use.newKey("acme")), keyIdOf(await use.newKey("acme"))];
-      const gatekeeper = await use.serve();
+      const accounts = await use.serve();
       const granted = [0, 0];
       const taking = Array.from({ length: 90 }, async (_, at) => {
         const which = at % 3 === 0 ? 0 : 1;
-        const result = await gatekeeper.counts.take(acme, 50, START, keyIds[which]);
+        const result = await accounts.counts.take(acme, 50, START, keyIds[which]);
         if (result.granted) granted[which] = (granted[which] ?? 0) + 1;
       });
       await Promise.all(taking);
@@ -220,21 +220,21 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
       ]);
       expect(granted[0]! + granted[1]!).toBe(50);
       // Calls of no key of the account, like the calls of removed keys.
-      await gatekeeper.counts.take(acme, 51, START);
+      await accounts.counts.take(acme, 51, START);
       expect(await byKey()).toContainEqual([null, 1]);
     });
 
     test("calls by key are written once after an outage, and come back when the state loses them", async () => {
       const acme = await use.account("acme", "pro");
       const keyId = keyIdOf(await use.newKey("acme"));
-      const gatekeeper = await use.serve();
-      const take = () => gatekeeper.counts.take(acme, null, START, keyId);
+      const accounts = await use.serve();
+      const take = () => accounts.counts.take(acme, null, START, keyId);
       await take();
       await use.state.breakDown();
-      await vi.waitFor(() => expect(gatekeeper.trouble).not.toBeNull(), SOON);
+      await vi.waitFor(() => expect(accounts.trouble).not.toBeNull(), SOON);
       for (let call = 0; call < 10; call++) await take();
       await use.state.restore();
-      await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), {
+      await vi.waitFor(() => expect(accounts.trouble).toBeNull(), {
         ...SOON,
         timeout: 600_000,
       });
@@ -252,11 +252,11 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
     test("usage by month has the past months with calls, and the current one", async () => {
       const acme = await use.account("acme", "pro");
       await use.account("other", "pro");
-      const gatekeeper = await use.serve();
+      const accounts = await use.serve();
       const months = ["2026-11-21", "2026-11-22", "2027-01-05"];
       for (const day of months) {
         use.clock.nowMs = Date.parse(`${day}T09:30:00.000Z`);
-        await gatekeeper.counts.take(acme, null, use.clock.nowMs);
+        await accounts.counts.take(acme, null, use.clock.nowMs);
       }
       const byMonth = async (): Promise<unknown> =>
         (await use.registry.calls(undefined, "month")).map((one) => [
@@ -278,10 +278,10 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
       const first = await use.account("acme", "starter");
       const keyId = keyIdOf(await use.newKey("acme"));
       await use.account("other", "pro");
-      const gatekeeper = await use.serve();
+      const accounts = await use.serve();
       const take = async (subject: typeof first, calls: number, ofKey?: string): Promise<void> => {
         for (let call = 0; call < calls; call++)
-          await gatekeeper.counts.take(subject, null, use.clock.nowMs, ofKey);
+          await accounts.counts.take(subject, null, use.clock.nowMs, ofKey);
       };
       await take(first, 3, keyId);
       await use.registry.setAccount("acme", { note: "pays late" });
@@ -339,8 +339,8 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
 
     test("a granted call is in the state", async () => {
       const acme = await use.account("acme", "starter");
-      const gatekeeper = await use.serve();
-      await gatekeeper.counts.take(acme, 25_000, START);
+      const accounts = await use.serve();
+      await accounts.counts.take(acme, 25_000, START);
       expect(await use.usedBy("acme")).toBe(1);
     });
 
@@ -349,10 +349,10 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
       async (month) => {
         const [year, number] = month.split("-").map(Number) as [number, number];
         const end = Date.UTC(year, number, 1);
-        const gatekeeper = await use.serve();
+        const accounts = await use.serve();
         use.clock.nowMs = end - 1;
         const last = [0, 1, 2].map(async () =>
-          gatekeeper.counts.take("account:acme", 2, use.clock.nowMs),
+          accounts.counts.take("account:acme", 2, use.clock.nowMs),
         );
         expect((await Promise.all(last)).map(({ granted }) => granted)).toEqual([
           true,
@@ -360,16 +360,16 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
           false,
         ]);
         use.clock.nowMs = end;
-        expect(await gatekeeper.counts.take("account:acme", 2, end)).toEqual({
+        expect(await accounts.counts.take("account:acme", 2, end)).toEqual({
           granted: true,
           used: 1,
         });
         // A call that arrives before the month ends and is counted after it belongs to the old month.
-        expect(await gatekeeper.counts.take("account:acme", 3, end - 1)).toEqual({
+        expect(await accounts.counts.take("account:acme", 3, end - 1)).toEqual({
           granted: true,
           used: 3,
         });
-        await use.stop(gatekeeper);
+        await use.stop(accounts);
         const next = await use.serve();
         expect(await next.counts.used("account:acme", end - 1)).toBe(3);
         expect(await next.counts.used("account:acme", end)).toBe(1);
@@ -377,48 +377,48 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
     );
 
     test("the state holds a hash of an address, which depends on the state and the month", async () => {
-      const gatekeeper = await use.serve();
-      const subject = gatekeeper.addressSubject("203.0.113.7", START);
+      const accounts = await use.serve();
+      const subject = accounts.addressSubject("203.0.113.7", START);
       expect(subject).toMatch(/^address:[A-Za-z0-9_-]{22}$/);
-      expect(gatekeeper.addressSubject("203.0.113.7", START + 1)).toBe(subject);
-      expect(gatekeeper.addressSubject("203.0.113.8", START)).not.toBe(subject);
-      expect(gatekeeper.addressSubject("203.0.113.7", START + 30 * 24 * HOUR_MS)).not.toBe(subject);
-      await use.stop(gatekeeper);
+      expect(accounts.addressSubject("203.0.113.7", START + 1)).toBe(subject);
+      expect(accounts.addressSubject("203.0.113.8", START)).not.toBe(subject);
+      expect(accounts.addressSubject("203.0.113.7", START + 30 * 24 * HOUR_MS)).not.toBe(subject);
+      await use.stop(accounts);
       expect((await use.serve()).addressSubject("203.0.113.7", START)).toBe(subject);
     });
 
     test("while the state does not answer, known keys work, and their calls are written once afterwards", async () => {
       const acme = await use.account("acme", "starter");
       const [key, unseen] = [await use.newKey("acme"), await use.newKey("acme")];
-      const gatekeeper = await use.serve();
-      await use.expectSoon(gatekeeper, key, "ok");
-      await gatekeeper.counts.take(acme, 25_000, START);
+      const accounts = await use.serve();
+      await use.expectSoon(accounts, key, "ok");
+      await accounts.counts.take(acme, 25_000, START);
       await use.state.breakDown();
-      await vi.waitFor(() => expect(gatekeeper.trouble).not.toBeNull(), SOON);
-      expect(codeOf(await gatekeeper.verdicts.authenticate(key))).toBe("ok");
-      expect(codeOf(await gatekeeper.verdicts.authenticate(unseen))).toBe("state_unavailable");
+      await vi.waitFor(() => expect(accounts.trouble).not.toBeNull(), SOON);
+      expect(codeOf(await accounts.verdicts.authenticate(key))).toBe("ok");
+      expect(codeOf(await accounts.verdicts.authenticate(unseen))).toBe("state_unavailable");
       for (let call = 0; call < 10; call++) {
-        const { granted, used } = await gatekeeper.counts.take(acme, 8, START);
+        const { granted, used } = await accounts.counts.take(acme, 8, START);
         expect({ granted, used }).toEqual({ granted: call < 7, used: Math.min(call + 2, 8) });
       }
       const late = `account:${randomUUID()}` as const;
-      await gatekeeper.counts.take(late, 5, START);
+      await accounts.counts.take(late, 5, START);
       use.clock.nowMs = START + HOUR_MS;
-      expect(codeOf(await gatekeeper.verdicts.authenticate(key))).toBe("ok");
+      expect(codeOf(await accounts.verdicts.authenticate(key))).toBe("ok");
       use.clock.nowMs += 1;
-      expect(codeOf(await gatekeeper.verdicts.authenticate(key))).toBe("state_unavailable");
+      expect(codeOf(await accounts.verdicts.authenticate(key))).toBe("state_unavailable");
       await use.state.restore();
-      await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), {
+      await vi.waitFor(() => expect(accounts.trouble).toBeNull(), {
         ...SOON,
         timeout: 600_000,
       });
-      await use.expectSoon(gatekeeper, key, "ok");
-      await use.expectSoon(gatekeeper, unseen, "ok");
-      expect(await gatekeeper.counts.take(acme, 25_000, START)).toEqual({
+      await use.expectSoon(accounts, key, "ok");
+      await use.expectSoon(accounts, unseen, "ok");
+      expect(await accounts.counts.take(acme, 25_000, START)).toEqual({
         granted: true,
         used: 9,
       });
-      await use.stop(gatekeeper);
+      await use.stop(accounts);
       await use.registry.close();
       use.registry = await openRegistry(use.state.location, use.clock, "create");
       expect(await use.usedBy("acme")).toBe(9);

@@ -67,15 +67,15 @@ export function stateDaysContract(name: string, create: () => Promise<StateUnder
 
     test("a day has the calls of an outage once, and those that the state has lost come back", async () => {
       const acme = await use.account("acme", "pro");
-      const gatekeeper = await use.serve();
-      const take = () => gatekeeper.counts.take(acme, null, START);
+      const accounts = await use.serve();
+      const take = () => accounts.counts.take(acme, null, START);
       await take();
       await use.state.breakDown();
-      await vi.waitFor(() => expect(gatekeeper.trouble).not.toBeNull(), SOON);
+      await vi.waitFor(() => expect(accounts.trouble).not.toBeNull(), SOON);
       for (let call = 0; call < 10; call++) await take();
-      gatekeeper.counts.giveBack(acme, START);
+      accounts.counts.giveBack(acme, START);
       await use.state.restore();
-      await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), SOON);
+      await vi.waitFor(() => expect(accounts.trouble).toBeNull(), SOON);
       await take();
       const stored = () =>
         withDriver(use.state.location, "use", (state) =>

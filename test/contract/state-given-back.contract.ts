@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { fc } from "@fast-check/vitest";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Subject } from "../../src/ports/state.ts";
-import type { Gatekeeper } from "../../src/state/gatekeeper.ts";
+import type { StateAccounts } from "../../src/state/state-accounts.ts";
 import { withDriver } from "../../src/state/open.ts";
 import { START, StateInUse, SOON } from "./state-under-test.ts";
 import type { StateUnderTest } from "./state-under-test.ts";
@@ -12,7 +12,7 @@ import { runs } from "../property/runs.ts";
 
 const MONTH = "2026-11";
 
-/** What one of several gatekeepers does next: "turn" waits for a turn of the event loop. */
+/** What one of several all does next: "turn" waits for a turn of the event loop. */
 const STEP = fc.record({
   of: fc.nat(),
   key: fc.nat(1),
@@ -85,12 +85,12 @@ export function stateGivenBackContract(name: string, create: () => Promise<State
     });
 
     test("calls are given back while the state does not answer, and it gets the lower count", async () => {
-      const gatekeeper = await use.serve();
-      const { counts } = gatekeeper;
+      const accounts = await use.serve();
+      const { counts } = accounts;
       const take = () => counts.take("account:acme", 4, START, "cbk_acme0001");
       for (let call = 0; call < 3; call++) await take();
       await use.state.breakDown();
-      await vi.waitFor(() => expect(gatekeeper.trouble).not.toBeNull(), SOON);
+      await vi.waitFor(() => expect(accounts.trouble).not.toBeNull(), SOON);
       // Of those that the state has counted, and of those that it has not.
       counts.giveBack("account:acme", START, "cbk_acme0001");
       expect(await counts.used("account:acme", START)).toBe(2);
@@ -100,22 +100,22 @@ export function stateGivenBackContract(name: string, create: () => Promise<State
       for (let call = 0; call < 3; call++) counts.giveBack("account:acme", START, "cbk_acme0001");
       expect(counts.known("account:acme", START)).toBe(1);
       await use.state.restore();
-      await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), {
+      await vi.waitFor(() => expect(accounts.trouble).toBeNull(), {
         ...SOON,
         timeout: 600_000,
       });
       await counts.flush();
       expect(await counts.used("account:acme", START)).toBe(1);
-      await use.stop(gatekeeper);
+      await use.stop(accounts);
       const subjects = ["account:acme", "day:21:acme", "key:cbk_acme0001"] as const;
       expect(await stored(...subjects)).toEqual([1, 1, 1]);
     });
 
     test.each([1, 3])(
-      "%i gatekeepers take and give back calls at random: the limit holds, and no call is lost",
-      async (gatekeepers) => {
-        const serving: Gatekeeper[] = [];
-        while (serving.length < gatekeepers) serving.push(await use.serve());
+      "%i all take and give back calls at random: the limit holds, and no call is lost",
+      async (all) => {
+        const serving: StateAccounts[] = [];
+        while (serving.length < all) serving.push(await use.serve());
         const steps = fc.array(STEP, { minLength: 10, maxLength: 80 });
         const run = fc.asyncProperty(steps, fc.integer({ min: 1, max: 12 }), (done, limit) =>
           takeAndGiveBack(serving, done, limit, stored),
@@ -130,7 +130,7 @@ type Steps = readonly { of: number; key: number; does: string }[];
 
 /** Follows the steps with a new account and two keys of it, and checks what the state holds afterwards. */
 async function takeAndGiveBack(
-  serving: readonly Gatekeeper[],
+  serving: readonly StateAccounts[],
   steps: Steps,
   limit: number,
   stored: (...subjects: readonly Subject[]) => Promise<number[]>,
@@ -138,7 +138,7 @@ async function takeAndGiveBack(
   const run = randomUUID();
   const subject = `account:${run}` as const;
   const keyIds = [`${run} 0`, `${run} 1`] as const;
-  // The calls in use, by key, and of each gatekeeper the keys of those it was granted.
+  // The calls in use, by key, and of each accounts the keys of those it was granted.
   const inUse = [0, 0];
   const held = serving.map((): number[] => []);
   let givenBack = 0;

@@ -20,8 +20,8 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
     test("a key gets its account's tier; any other text is an invalid key", async () => {
       const subject = await use.account("acme", "starter");
       const key = await use.newKey("acme");
-      const gatekeeper = await use.serve();
-      expect(await gatekeeper.verdicts.authenticate(key)).toEqual({
+      const accounts = await use.serve();
+      expect(await accounts.verdicts.authenticate(key)).toEqual({
         refusal: null,
         account: "acme",
         tier: TIERS.starter,
@@ -34,7 +34,7 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
       });
       const { createKey } = await import("../../src/state/api-keys.ts");
       for (const other of [createKey(), "", "x", keyIdOf(key), `${key} `, key.toLowerCase()]) {
-        expect(codeOf(await gatekeeper.verdicts.authenticate(other))).toBe("invalid_key");
+        expect(codeOf(await accounts.verdicts.authenticate(other))).toBe("invalid_key");
       }
     });
 
@@ -54,34 +54,34 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
       }
     });
 
-    test("changes reach a running gatekeeper", async () => {
+    test("changes reach a running accounts", async () => {
       await use.registry.addAccount("acme", "pro", null);
-      const gatekeeper = await use.serve();
+      const accounts = await use.serve();
       const key = await use.newKey("acme");
       const keyId = keyIdOf(key);
-      await use.expectSoon(gatekeeper, key, "ok");
+      await use.expectSoon(accounts, key, "ok");
       await use.registry.suspendKey(keyId, true);
       await use.registry.suspendKey(keyId, true);
-      await use.expectSoon(gatekeeper, key, "key_suspended");
+      await use.expectSoon(accounts, key, "key_suspended");
       await use.registry.suspendKey(keyId, false);
-      await use.expectSoon(gatekeeper, key, "ok");
+      await use.expectSoon(accounts, key, "ok");
       await use.registry.setAccount("acme", { suspended: true });
-      await use.expectSoon(gatekeeper, key, "key_suspended");
+      await use.expectSoon(accounts, key, "key_suspended");
       await use.registry.setAccount("acme", { suspended: false, tier: "starter" });
       await vi.waitFor(async () => {
-        const verdict = await gatekeeper.verdicts.authenticate(key);
+        const verdict = await accounts.verdicts.authenticate(key);
         expect(verdict).toMatchObject({ refusal: null, account: "acme", tier: TIERS.starter });
       }, SOON);
       await use.registry.revokeKey(keyId);
-      await use.expectSoon(gatekeeper, key, "invalid_key");
+      await use.expectSoon(accounts, key, "invalid_key");
     });
 
     test("the number of accounts is known from the start, and follows changes", async () => {
       await use.registry.addAccount("acme", "pro", null);
-      const gatekeeper = await use.serve();
-      expect(gatekeeper.accounts).toBe(1);
+      const accounts = await use.serve();
+      expect(accounts.size).toBe(1);
       const expectAccounts = (wanted: number): Promise<void> =>
-        vi.waitFor(() => expect(gatekeeper.accounts).toBe(wanted), SOON);
+        vi.waitFor(() => expect(accounts.size).toBe(wanted), SOON);
       await use.registry.addAccount("other", "starter", null);
       await expectAccounts(2);
       await use.newKey("acme");
@@ -91,17 +91,17 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
       await expectAccounts(0);
     });
 
-    test("an account is removed with its keys, and a running gatekeeper refuses them", async () => {
+    test("an account is removed with its keys, and a running accounts refuses them", async () => {
       const acme = await use.account("acme", "pro");
       await use.account("other", "pro");
       const keys = [await use.newKey("acme"), await use.newKey("acme")] as const;
       const others = await use.newKey("other");
-      const gatekeeper = await use.serve();
-      for (const key of keys) await use.expectSoon(gatekeeper, key, "ok");
-      await gatekeeper.counts.take(acme, null, START, keyIdOf(keys[0]));
+      const accounts = await use.serve();
+      for (const key of keys) await use.expectSoon(accounts, key, "ok");
+      await accounts.counts.take(acme, null, START, keyIdOf(keys[0]));
       expect(await use.registry.removeAccount("acme")).toMatchObject({ name: "acme" });
-      for (const key of keys) await use.expectSoon(gatekeeper, key, "invalid_key");
-      expect(codeOf(await gatekeeper.verdicts.authenticate(others))).toBe("ok");
+      for (const key of keys) await use.expectSoon(accounts, key, "invalid_key");
+      expect(codeOf(await accounts.verdicts.authenticate(others))).toBe("ok");
       expect((await use.registry.accounts()).map(({ name }) => name)).toEqual(["other"]);
       expect((await use.registry.keys()).map(({ key_id }) => key_id)).toEqual([keyIdOf(others)]);
       await expect(use.registry.revokeKey(keyIdOf(keys[1]))).rejects.toThrow("no such key");
@@ -126,11 +126,11 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
 
     test("a key that was looked up before it existed is found when it exists", async () => {
       await use.registry.addAccount("acme", "pro", null);
-      const gatekeeper = await use.serve();
+      const accounts = await use.serve();
       const other = await openRegistry(use.state.location, use.clock, "create");
       const made = await other.createKey("acme", "ci");
       await other.close();
-      await use.expectSoon(gatekeeper, made.key, "ok");
+      await use.expectSoon(accounts, made.key, "ok");
       expect(made).toMatchObject({ account: "acme", label: "ci" });
       expect(JSON.stringify(await use.registry.keys())).not.toContain(made.key);
     });
@@ -138,37 +138,37 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
     test("a trial lapses N times 24 hours after its start, and a new tier ends it", async () => {
       await use.registry.addAccount("acme", "starter", 14);
       const key = await use.newKey("acme");
-      const gatekeeper = await use.serve();
+      const accounts = await use.serve();
       use.clock.nowMs = START + 14 * 24 * HOUR_MS - 1;
-      expect(codeOf(await gatekeeper.verdicts.authenticate(key))).toBe("ok");
+      expect(codeOf(await accounts.verdicts.authenticate(key))).toBe("ok");
       use.clock.nowMs += 1;
-      expect(codeOf(await gatekeeper.verdicts.authenticate(key))).toBe("trial_lapsed");
+      expect(codeOf(await accounts.verdicts.authenticate(key))).toBe("trial_lapsed");
       await use.registry.setAccount("acme", { tier: "starter" });
-      await use.expectSoon(gatekeeper, key, "ok");
+      await use.expectSoon(accounts, key, "ok");
       expect((await use.registry.account("acme")).trial).toBeNull();
     });
 
     test("a rotated key is valid until the end of the overlap", async () => {
       await use.registry.addAccount("acme", "starter", null);
       const old = await use.newKey("acme");
-      const gatekeeper = await use.serve();
-      await use.expectSoon(gatekeeper, old, "ok");
+      const accounts = await use.serve();
+      await use.expectSoon(accounts, old, "ok");
       const { key, replaces } = await use.registry.rotateKey(keyIdOf(old), 24 * HOUR_MS);
       expect(replaces).toBe(keyIdOf(old));
       expect(await use.registry.keys("acme")).toMatchObject([
         { key_id: replaces, status: "rotating", replaced_by: keyIdOf(key) },
         { key_id: keyIdOf(key), status: "active", replaced_by: null },
       ]);
-      await use.expectSoon(gatekeeper, key, "ok");
+      await use.expectSoon(accounts, key, "ok");
       use.clock.nowMs = START + 24 * HOUR_MS - 1;
-      expect(codeOf(await gatekeeper.verdicts.authenticate(old))).toBe("ok");
+      expect(codeOf(await accounts.verdicts.authenticate(old))).toBe("ok");
       use.clock.nowMs += 1;
-      await use.expectSoon(gatekeeper, old, "invalid_key");
-      expect(codeOf(await gatekeeper.verdicts.authenticate(key))).toBe("ok");
+      await use.expectSoon(accounts, old, "invalid_key");
+      expect(codeOf(await accounts.verdicts.authenticate(key))).toBe("ok");
       await expect(use.registry.rotateKey(keyIdOf(old), 0)).rejects.toThrow(/rotated out/);
       const next = await use.registry.rotateKey(keyIdOf(key), 0);
-      await use.expectSoon(gatekeeper, key, "invalid_key");
-      await use.expectSoon(gatekeeper, next.key, "ok");
+      await use.expectSoon(accounts, key, "invalid_key");
+      await use.expectSoon(accounts, next.key, "ok");
     });
 
     test("a key with an end is void from that instant on, also where it is remembered", async () => {
@@ -176,21 +176,21 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
       const end = "2026-11-22T00:00:00.000Z";
       const made = await use.registry.createKey("acme", "ci", end);
       expect(made.expires_at).toBe(end);
-      const gatekeeper = await use.serve();
-      await use.expectSoon(gatekeeper, made.key, "ok");
+      const accounts = await use.serve();
+      await use.expectSoon(accounts, made.key, "ok");
       use.clock.nowMs = Date.parse(end) - 1;
-      expect(codeOf(await gatekeeper.verdicts.authenticate(made.key))).toBe("ok");
+      expect(codeOf(await accounts.verdicts.authenticate(made.key))).toBe("ok");
       await use.state.breakDown();
-      await vi.waitFor(() => expect(gatekeeper.trouble).not.toBeNull(), SOON);
-      expect(codeOf(await gatekeeper.verdicts.authenticate(made.key))).toBe("ok");
+      await vi.waitFor(() => expect(accounts.trouble).not.toBeNull(), SOON);
+      expect(codeOf(await accounts.verdicts.authenticate(made.key))).toBe("ok");
       use.clock.nowMs = Date.parse(end);
-      expect(codeOf(await gatekeeper.verdicts.authenticate(made.key))).toBe("invalid_key");
+      expect(codeOf(await accounts.verdicts.authenticate(made.key))).toBe("invalid_key");
       await use.state.restore();
-      await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), {
+      await vi.waitFor(() => expect(accounts.trouble).toBeNull(), {
         ...SOON,
         timeout: 600_000,
       });
-      await use.expectSoon(gatekeeper, made.key, "invalid_key");
+      await use.expectSoon(accounts, made.key, "invalid_key");
       await use.registry.close();
       use.registry = await openRegistry(use.state.location, use.clock, "use");
       expect(await use.registry.keys("acme")).toMatchObject([{ status: "expired" }]);
@@ -220,10 +220,10 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
         "rotating",
         "active",
       ]);
-      const gatekeeper = await use.serve();
+      const accounts = await use.serve();
       use.clock.nowMs = Date.parse(end);
       for (const { key } of [old, soon, last]) {
-        expect(codeOf(await gatekeeper.verdicts.authenticate(key))).toBe("invalid_key");
+        expect(codeOf(await accounts.verdicts.authenticate(key))).toBe("invalid_key");
       }
       expect((await use.registry.keys("acme")).map(({ status }) => status)).toEqual([
         "rotated_out",
@@ -238,22 +238,22 @@ export function stateKeysContract(name: string, create: () => Promise<StateUnder
       const lastUse = async (): Promise<unknown> =>
         (await use.registry.keys("acme")).map(({ last_used_on }) => last_used_on);
       expect(await lastUse()).toEqual([null, null]);
-      const gatekeeper = await use.serve();
+      const accounts = await use.serve();
       for (const day of ["2026-11-21", "2026-11-22", "2026-12-01", "2027-12-31"]) {
         use.clock.nowMs = Date.parse(`${day}T23:59:59.999Z`);
-        gatekeeper.counts.noteUse(used, use.clock.nowMs);
-        expect(gatekeeper.counts.hasUnwritten).toBe(true);
-        await gatekeeper.counts.flush();
-        for (let call = 0; call < 3; call++) gatekeeper.counts.noteUse(used, use.clock.nowMs);
-        expect(gatekeeper.counts.hasUnwritten).toBe(false);
+        accounts.counts.noteUse(used, use.clock.nowMs);
+        expect(accounts.counts.hasUnwritten).toBe(true);
+        await accounts.counts.flush();
+        for (let call = 0; call < 3; call++) accounts.counts.noteUse(used, use.clock.nowMs);
+        expect(accounts.counts.hasUnwritten).toBe(false);
         expect(await lastUse()).toEqual([day, null]);
         // A request of the day before that ends late changes nothing.
-        gatekeeper.counts.noteUse(used, use.clock.nowMs);
+        accounts.counts.noteUse(used, use.clock.nowMs);
       }
       use.clock.nowMs = Date.parse("2027-12-30T12:00:00.000Z");
-      gatekeeper.counts.noteUse(used, use.clock.nowMs);
-      gatekeeper.counts.noteUse(idle, use.clock.nowMs);
-      await gatekeeper.counts.flush();
+      accounts.counts.noteUse(used, use.clock.nowMs);
+      accounts.counts.noteUse(idle, use.clock.nowMs);
+      await accounts.counts.flush();
       expect(await lastUse()).toEqual(["2027-12-31", "2027-12-30"]);
     });
 

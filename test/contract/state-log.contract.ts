@@ -28,45 +28,43 @@ export function stateLogContract(name: string, create: () => Promise<StateUnderT
     });
     afterEach(() => use.close());
 
-    test("the newest entry stays, also for gatekeepers that open later", async () => {
-      const gatekeeper = await use.serve();
+    test("the newest entry stays, also for proxies that open later", async () => {
+      const accounts = await use.serve();
       const see = async (log: SeenLog) => {
-        await gatekeeper.see(log);
-        return gatekeeper.seen();
+        await accounts.see(log);
+        return accounts.seen();
       };
-      expect(await gatekeeper.seen()).toEqual([]);
+      expect(await accounts.seen()).toEqual([]);
       expect(await see(seen(9, "a"))).toEqual([seen(9, "a")]);
       // 10 is more than 9, though it comes first as a text.
       expect(await see(seen(10, "b"))).toEqual([seen(10, "b")]);
       expect(await see(seen(9, "a"))).toEqual([seen(10, "b")]);
       expect(await see(seen(10, "c"))).toEqual([seen(10, "b")]);
       expect(await (await use.serve()).seen()).toEqual([seen(10, "b")]);
-      await use.stop(gatekeeper);
+      await use.stop(accounts);
       expect(await (await use.serve()).seen()).toEqual([seen(10, "b")]);
     });
 
     test("of many that are seen at once, the newest one stays", async () => {
-      const gatekeepers = await Promise.all([use.serve(), use.serve(), use.serve()]);
+      const all = await Promise.all([use.serve(), use.serve(), use.serve()]);
       const numbers = Array.from({ length: 60 }, (_, at) => ((at * 37) % 60) + 1);
       await Promise.all(
-        numbers.map((number, at) =>
-          (gatekeepers[at % 3] as (typeof gatekeepers)[0]).see(seen(number, "d")),
-        ),
+        numbers.map((number, at) => (all[at % 3] as (typeof all)[0]).see(seen(number, "d"))),
       );
-      for (const gatekeeper of gatekeepers) {
-        expect(await gatekeeper.seen()).toEqual([seen(60, "d")]);
+      for (const accounts of all) {
+        expect(await accounts.seen()).toEqual([seen(60, "d")]);
       }
     });
 
     test("each store has its own, and a location belongs to the store that was there last", async () => {
-      const gatekeeper = await use.serve();
-      await gatekeeper.see(seen(9, "a"));
-      await gatekeeper.see(seen(2, "b", { store: OTHER as string, first: sha256("2") }));
-      await gatekeeper.see(
+      const accounts = await use.serve();
+      await accounts.see(seen(9, "a"));
+      await accounts.see(seen(2, "b", { store: OTHER as string, first: sha256("2") }));
+      await accounts.see(
         seen(3, "c", { store: null, first: sha256("3"), locations: ["s3://b/p"] }),
       );
-      await gatekeeper.see(seen(10, "d", { locations: ["/mnt/same"] }));
-      const logs = await gatekeeper.seen();
+      await accounts.see(seen(10, "d", { locations: ["/mnt/same"] }));
+      const logs = await accounts.seen();
       expect(logs).toEqual([
         seen(10, "d", { locations: ["/mnt/same"] }),
         seen(2, "b", { store: OTHER as string, first: sha256("2") }),
@@ -84,9 +82,9 @@ export function stateLogContract(name: string, create: () => Promise<StateUnderT
     });
 
     test("the log of a store can be taken up in place of the one that was seen", async () => {
-      const gatekeeper = await use.serve();
-      await gatekeeper.see(seen(3, "e"));
-      await gatekeeper.see(seen(7, "f", { store: OTHER as string, locations: ["/other"] }));
+      const accounts = await use.serve();
+      await accounts.see(seen(3, "e"));
+      await accounts.see(seen(7, "f", { store: OTHER as string, locations: ["/other"] }));
       const names = { store: ONE as string, first: sha256("1"), location: PLACE };
       const takeUp = (log: SeenLog | null) =>
         withRegistry(
@@ -108,38 +106,38 @@ export function stateLogContract(name: string, create: () => Promise<StateUnderT
         },
       ]);
       const other = seen(7, "f", { store: OTHER as string, locations: ["/other"] });
-      expect(await gatekeeper.seen()).toEqual([other, seen(2, "d")]);
+      expect(await accounts.seen()).toEqual([other, seen(2, "d")]);
       expect((await takeUp(null))[1]).toMatchObject([{}, { ...entry, after: null }]);
-      expect(await gatekeeper.seen()).toEqual([other]);
+      expect(await accounts.seen()).toEqual([other]);
       // Nothing changes: nothing is told.
       expect((await takeUp(null))[1]).toHaveLength(2);
     });
 
     test("what a release before 0.4.0 remembered counts for the first store that is served", async () => {
-      const gatekeeper = await use.serve();
+      const accounts = await use.serve();
       await withDriver(use.state.location, "use", (driver) =>
         change(driver, async (write) =>
           write("facts:seen-entry", { number: 5, sha256: sha256("a") }),
         ),
       );
       const old = { store: null, first: null, number: 5, sha256: sha256("a"), locations: [] };
-      expect(await gatekeeper.seen()).toEqual([old]);
+      expect(await accounts.seen()).toEqual([old]);
       expect(seenOf([old], { store: ONE as string, first: sha256("1"), location: PLACE })).toBe(
         old,
       );
-      await gatekeeper.see(seen(6, "b"));
-      expect(await gatekeeper.seen()).toEqual([seen(6, "b")]);
+      await accounts.see(seen(6, "b"));
+      expect(await accounts.seen()).toEqual([seen(6, "b")]);
       expect(remembering([old], seen(4, "b"))).toEqual([seen(5, "a")]);
     });
 
     test("while the state does not answer, nothing is remembered by mistake", async () => {
-      const gatekeeper = await use.serve();
-      await gatekeeper.see(seen(3, "e"));
+      const accounts = await use.serve();
+      await accounts.see(seen(3, "e"));
       await use.state.breakDown();
-      await expect.poll(() => gatekeeper.trouble).not.toBeNull();
-      await expect(gatekeeper.see(seen(4, "f"))).rejects.toThrow(UnreachableError);
+      await expect.poll(() => accounts.trouble).not.toBeNull();
+      await expect(accounts.see(seen(4, "f"))).rejects.toThrow(UnreachableError);
       await use.state.restore();
-      await expect.poll(() => gatekeeper.seen().catch(() => null), SOON).toEqual([seen(3, "e")]);
+      await expect.poll(() => accounts.seen().catch(() => null), SOON).toEqual([seen(3, "e")]);
     });
   });
 }

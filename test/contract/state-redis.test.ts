@@ -13,9 +13,9 @@ import {
   vi,
 } from "vitest";
 import { NoStateError, type Subject } from "../../src/ports/state.ts";
-import { createState, openGatekeeper, withRegistry } from "../../src/state/open.ts";
+import { createState, openAccounts, withRegistry } from "../../src/state/open.ts";
 import { openRegistry } from "./open-registry.ts";
-import type { Gatekeeper } from "../../src/state/gatekeeper.ts";
+import type { StateAccounts } from "../../src/state/state-accounts.ts";
 import { InputError, UnreachableError } from "../../src/lib/errors.ts";
 import { createKey } from "../../src/state/api-keys.ts";
 import { Forwarder } from "./forwarder.ts";
@@ -82,25 +82,25 @@ function redisTests(baseUrl: string): void {
   });
 
   describe("a Redis state", () => {
-    const open: Gatekeeper[] = [];
-    const serve = async (location: string): Promise<Gatekeeper> => {
-      const gatekeeper = await openGatekeeper(location, clock);
-      open.push(gatekeeper);
-      return gatekeeper;
+    const open: StateAccounts[] = [];
+    const serve = async (location: string): Promise<StateAccounts> => {
+      const accounts = await openAccounts(location, clock);
+      open.push(accounts);
+      return accounts;
     };
     beforeEach(() => createState(direct));
     afterEach(async () => {
-      for (const gatekeeper of open.splice(0)) await gatekeeper.close();
+      for (const accounts of open.splice(0)) await accounts.close();
       await clean();
     });
 
-    test("two gatekeepers together grant exactly the limit", async () => {
+    test("two all together grant exactly the limit", async () => {
       const both = [await serve(direct), await serve(direct)] as const;
       const results = await Promise.all(
         Array.from({ length: 400 }, async (_, index) => {
           if (index % 50 === 0) await delay(1);
-          const gatekeeper = both[index % 2] as Gatekeeper;
-          return gatekeeper.counts.take("account:acme", 250, now);
+          const accounts = both[index % 2] as StateAccounts;
+          return accounts.counts.take("account:acme", 250, now);
         }),
       );
       const granted = results.filter((result) => result.granted).map(({ used }) => used);
@@ -109,15 +109,15 @@ function redisTests(baseUrl: string): void {
       );
     });
 
-    test("all gatekeepers see a change", async () => {
+    test("all all see a change", async () => {
       const both = [await serve(direct), await serve(direct)];
       const registry = await openRegistry(direct, clock, "create");
       await registry.addAccount("acme", "pro", null);
       const { key, key_id } = await registry.createKey("acme", null);
       const expectAll = (code: string): Promise<void> =>
         vi.waitFor(async () => {
-          for (const gatekeeper of both) {
-            const verdict = await gatekeeper.verdicts.authenticate(key);
+          for (const accounts of both) {
+            const verdict = await accounts.verdicts.authenticate(key);
             expect(verdict.refusal ?? "ok").toBe(code);
           }
         }, SOON);
@@ -129,42 +129,42 @@ function redisTests(baseUrl: string): void {
 
     test("a call whose reply is lost is counted once", async () => {
       const { forwarder, location } = await forwarded();
-      const gatekeeper = await serve(location);
+      const accounts = await serve(location);
       for (let call = 1; call <= 20; call++) {
         if (call % 5 === 0) {
-          await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), SOON);
+          await vi.waitFor(() => expect(accounts.trouble).toBeNull(), SOON);
           forwarder.loseNextReply();
         }
-        const { granted, used } = await gatekeeper.counts.take("account:acme", 100, now);
+        const { granted, used } = await accounts.counts.take("account:acme", 100, now);
         expect({ granted, used }).toEqual({ granted: true, used: call });
       }
-      await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), SOON);
-      expect(await gatekeeper.counts.used("account:acme", now)).toBe(20);
+      await vi.waitFor(() => expect(accounts.trouble).toBeNull(), SOON);
+      expect(await accounts.counts.used("account:acme", now)).toBe(20);
       open.splice(0);
-      await gatekeeper.close();
+      await accounts.close();
       await forwarder.stop();
     });
 
     test("a call whose reply is lost, and that is given back, is counted for nobody", async () => {
       const { forwarder, location } = await forwarded();
-      const gatekeeper = await serve(location);
+      const accounts = await serve(location);
       forwarder.loseNextReply();
-      const { used } = await gatekeeper.counts.take("account:acme", 100, now);
+      const { used } = await accounts.counts.take("account:acme", 100, now);
       // It was granted from memory, and Redis has counted it.
-      expect([used, gatekeeper.trouble]).toEqual([1, expect.any(String)]);
-      gatekeeper.counts.giveBack("account:acme", now);
-      await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), SOON);
-      await gatekeeper.counts.flush();
-      expect(await gatekeeper.counts.used("account:acme", now)).toBe(0);
+      expect([used, accounts.trouble]).toEqual([1, expect.any(String)]);
+      accounts.counts.giveBack("account:acme", now);
+      await vi.waitFor(() => expect(accounts.trouble).toBeNull(), SOON);
+      await accounts.counts.flush();
+      expect(await accounts.counts.used("account:acme", now)).toBe(0);
       open.splice(0);
-      await gatekeeper.close();
+      await accounts.close();
       await forwarder.stop();
     });
 
     test("only counts and writers expire", async () => {
-      const gatekeeper = await serve(direct);
-      await gatekeeper.counts.take("account:acme", null, now);
-      await gatekeeper.counts.take(gatekeeper.addressSubject("203.0.113.7", now), 1_000, now);
+      const accounts = await serve(direct);
+      await accounts.counts.take("account:acme", null, now);
+      await accounts.counts.take(accounts.addressSubject("203.0.113.7", now), 1_000, now);
       const client = new Redis(direct);
       const toMonthEnd = (Date.parse("2026-12-01T00:00:00Z") - now) / 1_000;
       for (const key of await client.keys("chipboard:calls:*")) {
@@ -179,21 +179,21 @@ function redisTests(baseUrl: string): void {
       client.disconnect();
     });
 
-    test("emptied while a gatekeeper runs: no count starts again from 0, and commands say why", async () => {
+    test("emptied while a accounts runs: no count starts again from 0, and commands say why", async () => {
       const said: (string | null)[] = [];
-      const gatekeeper = await openGatekeeper(direct, clock, {
+      const accounts = await openAccounts(direct, clock, {
         onTrouble: (trouble) => said.push(trouble),
       });
-      open.push(gatekeeper);
-      const address = gatekeeper.addressSubject("203.0.113.7", now);
-      for (let call = 0; call < 3; call++) await gatekeeper.counts.take(address, 5, now);
+      open.push(accounts);
+      const address = accounts.addressSubject("203.0.113.7", now);
+      for (let call = 0; call < 3; call++) await accounts.counts.take(address, 5, now);
       await clean();
       for (const used of [4, 5]) {
-        expect(await gatekeeper.counts.take(address, 5, now)).toEqual({ granted: true, used });
+        expect(await accounts.counts.take(address, 5, now)).toEqual({ granted: true, used });
       }
-      expect(await gatekeeper.counts.take(address, 5, now)).toEqual({ granted: false, used: 5 });
+      expect(await accounts.counts.take(address, 5, now)).toEqual({ granted: false, used: 5 });
       const reason = /the Redis is empty; it held a chipboard state before \(FLUSHALL, or/;
-      await vi.waitFor(() => expect(gatekeeper.trouble).toMatch(reason), SOON);
+      await vi.waitFor(() => expect(accounts.trouble).toMatch(reason), SOON);
       for (const purpose of ["use", "serve"] as const) {
         await expect(openRegistry(direct, clock, purpose)).rejects.toThrow(reason);
       }
@@ -204,8 +204,8 @@ function redisTests(baseUrl: string): void {
       await withRegistry(direct, clock, "create", (registry) =>
         registry.addAccount("acme", "pro", null),
       );
-      await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), SOON);
-      expect(gatekeeper.addressSubject("203.0.113.7", now)).toBe(address);
+      await vi.waitFor(() => expect(accounts.trouble).toBeNull(), SOON);
+      expect(accounts.addressSubject("203.0.113.7", now)).toBe(address);
       expect(await client.get(`chipboard:calls:2026-11:${address}`)).toBe("5");
       expect(said.filter((text) => text === null || reason.test(text))).toEqual([
         expect.stringMatching(reason),
@@ -219,9 +219,9 @@ function redisTests(baseUrl: string): void {
         await registry.addAccount("acme", "pro", null);
         return [await registry.createKey("acme", null), await registry.createKey("acme", null)];
       });
-      const gatekeeper = await serve(direct);
+      const accounts = await serve(direct);
       const ask = async (key: string): Promise<string> =>
-        codeOf(await gatekeeper.verdicts.authenticate(key));
+        codeOf(await accounts.verdicts.authenticate(key));
       expect([await ask(known.key), await ask(createKey())]).toEqual(["ok", "invalid_key"]);
       await clean();
       expect(await ask(unseen.key)).toBe("state_unavailable");
@@ -231,7 +231,7 @@ function redisTests(baseUrl: string): void {
     test("without a state is named, and only marked on purpose", async () => {
       await clean();
       const client = new Redis(direct);
-      const serving = openGatekeeper(direct, clock);
+      const serving = openAccounts(direct, clock);
       await expect(serving).rejects.toThrow(NoStateError);
       await expect(serving).rejects.toThrow(/"state init" or "accounts add"$/);
       const refused = openRegistry(direct, clock, "use");
@@ -280,14 +280,14 @@ function redisTests(baseUrl: string): void {
       if (server === null) return requireServer(context.skip);
       onTestFinished(() => server.remove());
       const at = (auth: string): string => `redis://${auth}127.0.0.1:${server.port}/0`;
-      const bare = openGatekeeper(at(""), clock);
+      const bare = openAccounts(at(""), clock);
       await expect(bare).rejects.toThrow(UnreachableError);
       await expect(bare).rejects.toThrow(/--state.*NOAUTH.*user:password@/);
-      const wrong = openGatekeeper(at(":wrong-word@"), clock);
+      const wrong = openAccounts(at(":wrong-word@"), clock);
       await expect(wrong).rejects.toThrow(/WRONGPASS/);
       await expect(wrong).rejects.not.toThrow("wrong-word");
       await createState(at(":open-sesame@"));
-      await (await openGatekeeper(at(":open-sesame@"), clock)).close();
+      await (await openAccounts(at(":open-sesame@"), clock)).close();
     });
 
     test("that stops and starts under load loses no call and counts each once", async (context) => {
@@ -299,15 +299,15 @@ function redisTests(baseUrl: string): void {
         await registry.addAccount("acme", "pro", null);
         return (await registry.createKey("acme", null)).key;
       });
-      const all = [await openGatekeeper(location, clock), await openGatekeeper(location, clock)];
+      const all = [await openAccounts(location, clock), await openAccounts(location, clock)];
       let granted = 0;
       let isRunning = true;
       const callers = Array.from({ length: 20 }, async (_, index) => {
-        const gatekeeper = all[index % 2] as Gatekeeper;
+        const accounts = all[index % 2] as StateAccounts;
         while (isRunning) {
-          const verdict = await gatekeeper.verdicts.authenticate(key);
+          const verdict = await accounts.verdicts.authenticate(key);
           if (verdict.subject === null) throw new Error(String(verdict.refusal));
-          const result = await gatekeeper.counts.take(verdict.subject, 1_000_000_000, now);
+          const result = await accounts.counts.take(verdict.subject, 1_000_000_000, now);
           expect(result.granted).toBe(true);
           granted += 1;
           await delay(2);
@@ -325,7 +325,7 @@ function redisTests(baseUrl: string): void {
       }
       isRunning = false;
       await Promise.all(callers);
-      for (const gatekeeper of all) await gatekeeper.close();
+      for (const accounts of all) await accounts.close();
       const [usage] = await withRegistry(location, clock, "use", (registry) => registry.usage());
       expect(usage?.used).toBe(granted);
     });
@@ -340,7 +340,7 @@ function redisTests(baseUrl: string): void {
         // Without a limit of its memory it drops nothing, until somebody sets one.
         for (const limit of ["0", "3mb"]) {
           await tell(server, "config", "set", "maxmemory", limit, "maxmemory-policy", policy);
-          const refused = openGatekeeper(location, clock);
+          const refused = openAccounts(location, clock);
           await expect(refused).rejects.toThrow(UnreachableError);
           await expect(refused).rejects.toThrow(
             `its Redis has the maxmemory-policy "${policy}", and drops accounts, keys or counts`,
@@ -349,7 +349,7 @@ function redisTests(baseUrl: string): void {
         }
       }
       await tell(server, "config", "set", "maxmemory-policy", "noeviction");
-      await (await openGatekeeper(location, clock)).close();
+      await (await openAccounts(location, clock)).close();
     });
 
     test("that begins to evict keys, and drops accounts, is reported while it runs", async (context) => {
@@ -362,22 +362,22 @@ function redisTests(baseUrl: string): void {
       );
       const moving = { ms: now, now: () => moving.ms };
       const said: (string | null)[] = [];
-      const gatekeeper = await openGatekeeper(location, moving, {
+      const accounts = await openAccounts(location, moving, {
         onEviction: (policy) => said.push(policy),
       });
-      onTestFinished(() => gatekeeper.close());
-      await gatekeeper.check();
-      expect([gatekeeper.evictionPolicy, gatekeeper.accounts]).toEqual([null, 1]);
+      onTestFinished(() => accounts.close());
+      await accounts.check();
+      expect([accounts.evictionPolicy, accounts.size]).toEqual([null, 1]);
       await tell(server, "config", "set", "maxmemory-policy", "allkeys-lru");
       await tell(server, "del", "chipboard:accounts:acme");
       moving.ms += 60_000;
       await vi.waitFor(
-        () => expect([gatekeeper.evictionPolicy, gatekeeper.accounts]).toEqual(["allkeys-lru", 0]),
+        () => expect([accounts.evictionPolicy, accounts.size]).toEqual(["allkeys-lru", 0]),
         SOON,
       );
       await tell(server, "config", "set", "maxmemory-policy", "noeviction");
       moving.ms += 60_000;
-      await vi.waitFor(() => expect(gatekeeper.evictionPolicy).toBeNull(), SOON);
+      await vi.waitFor(() => expect(accounts.evictionPolicy).toBeNull(), SOON);
       expect(said).toEqual(["allkeys-lru", null]);
     });
 
@@ -389,9 +389,9 @@ function redisTests(baseUrl: string): void {
       await tell(server, "acl", "setuser", "proxy", ...rules);
       const location = `redis://proxy:word@127.0.0.1:${server.port}/0`;
       await createState(location);
-      const gatekeeper = await openGatekeeper(location, clock);
-      expect([gatekeeper.evictionPolicy, gatekeeper.trouble]).toEqual([null, null]);
-      await gatekeeper.close();
+      const accounts = await openAccounts(location, clock);
+      expect([accounts.evictionPolicy, accounts.trouble]).toEqual([null, null]);
+      await accounts.close();
     });
 
     test("that fails over: the keys and calls soon come from the new primary", async (context) => {
@@ -407,14 +407,14 @@ function redisTests(baseUrl: string): void {
         });
       const old = await make("old");
       await replicate(first, second);
-      const gatekeeper = await openGatekeeper(location, clock);
+      const accounts = await openAccounts(location, clock);
       onTestFinished(async () => {
-        await gatekeeper.close();
+        await accounts.close();
         await forwarder.stop();
       });
-      const ask = async ({ key }: { key: string }) => gatekeeper.verdicts.authenticate(key);
+      const ask = async ({ key }: { key: string }) => accounts.verdicts.authenticate(key);
       const { subject } = await ask(old);
-      const count = () => gatekeeper.counts.take(subject as Subject, null, now);
+      const count = () => accounts.counts.take(subject as Subject, null, now);
       for (let call = 0; call < 3; call++) await count();
 
       // The old primary keeps its connections.
@@ -426,7 +426,7 @@ function redisTests(baseUrl: string): void {
       for (let call = 0; call < 3; call++) await count();
       await vi.waitFor(async () => {
         expect([codeOf(await ask(old)), codeOf(await ask(fresh))]).toEqual(["invalid_key", "ok"]);
-        expect(gatekeeper.trouble).toBeNull();
+        expect(accounts.trouble).toBeNull();
       }, SOON);
       const [, usage] = await withRegistry(location, clock, "use", (registry) => registry.usage());
       expect(usage).toMatchObject({ account: "old", used: 6 });
@@ -453,20 +453,20 @@ function redisTests(baseUrl: string): void {
         const forwarder = await Forwarder.start("127.0.0.1", right.port);
         const location = `redis://127.0.0.1:${forwarder.port}/0`;
         await createState(location);
-        const gatekeeper = await openGatekeeper(location, clock);
+        const accounts = await openAccounts(location, clock);
         onTestFinished(async () => {
-          await gatekeeper.close();
+          await accounts.close();
           await forwarder.stop();
         });
-        await gatekeeper.counts.take("account:acme", null, now);
+        await accounts.counts.take("account:acme", null, now);
         await forwarder.stop();
         forwarder.leadTo(wrong.port);
         await forwarder.resume();
-        await vi.waitFor(() => expect(gatekeeper.trouble).toContain(answer), SOON);
-        await gatekeeper.counts.take("account:acme", null, now);
+        await vi.waitFor(() => expect(accounts.trouble).toContain(answer), SOON);
+        await accounts.counts.take("account:acme", null, now);
         // Connections to the wrong server stay open.
         forwarder.leadTo(right.port);
-        await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), SOON);
+        await vi.waitFor(() => expect(accounts.trouble).toBeNull(), SOON);
         const client = new Redis(right.port, "127.0.0.1");
         expect(await client.get("chipboard:calls:2026-11:account:acme")).toBe("2");
         client.disconnect();
@@ -493,7 +493,7 @@ function redisTests(baseUrl: string): void {
         const said: (string | null)[] = [];
         const troubles: (string | null)[] = [];
         const all = [
-          await openGatekeeper(location, clock, {
+          await openAccounts(location, clock, {
             onRefusal: (refusal) => said.push(refusal),
             onTrouble: (trouble) => troubles.push(trouble),
           }),
@@ -504,7 +504,7 @@ function redisTests(baseUrl: string): void {
           );
           return (await Promise.all(verdicts)).map(codeOf);
         };
-        const [running] = all as [Gatekeeper];
+        const [running] = all as [StateAccounts];
         const { subject } = await running.verdicts.authenticate((made[0] as { key: string }).key);
         const take = (limit: number | null) =>
           Promise.all(all.map(async (each) => each.counts.take(subject as Subject, limit, now)));
@@ -514,7 +514,7 @@ function redisTests(baseUrl: string): void {
         else if (answer === "NOPERM") await tell(server, "acl", "setuser", "proxy", "-@write");
         else await tell(server, "config", "set", setting, refusing);
         await vi.waitFor(() => expect(running.refusal).toContain(answer), SOON);
-        all.push(await openGatekeeper(location, clock));
+        all.push(await openAccounts(location, clock));
         expect(all.map(({ refusal, trouble }) => [refusal?.split(" ")[0], trouble])).toEqual([
           [answer, null],
           [answer, null],
@@ -540,7 +540,7 @@ function redisTests(baseUrl: string): void {
           () => expect(all.map(({ refusal }) => refusal)).toEqual([null, null]),
           SOON,
         );
-        for (const gatekeeper of all) await gatekeeper.close();
+        for (const accounts of all) await accounts.close();
         const [usage] = await withRegistry(location, clock, "use", (registry) => registry.usage());
         expect(usage?.used).toBe(5);
         expect([said.length, said.at(-1), troubles]).toEqual([2, null, []]);
@@ -578,17 +578,17 @@ function redisTests(baseUrl: string): void {
       onTestFinished(() => server.remove());
       const location = `redis://127.0.0.1:${server.port}/0`;
       await createState(location);
-      const gatekeeper = await openGatekeeper(location, clock);
-      await gatekeeper.counts.take("account:acme", 10, now);
+      const accounts = await openAccounts(location, clock);
+      await accounts.counts.take("account:acme", 10, now);
       process.kill(server.pid as number, "SIGSTOP");
       const late = await Promise.all(
-        [1, 2, 3].map(async () => gatekeeper.counts.take("account:acme", 10, now)),
+        [1, 2, 3].map(async () => accounts.counts.take("account:acme", 10, now)),
       );
       expect(late.map(({ used }) => used)).toEqual([2, 3, 4]);
       process.kill(server.pid as number, "SIGCONT");
-      await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), SOON);
-      expect(await gatekeeper.counts.used("account:acme", now)).toBe(4);
-      await gatekeeper.close();
+      await vi.waitFor(() => expect(accounts.trouble).toBeNull(), SOON);
+      expect(await accounts.counts.used("account:acme", now)).toBe(4);
+      await accounts.close();
     });
   });
 }

@@ -20,12 +20,12 @@ import { NoStateError, type Subject } from "../../src/ports/state.ts";
 import { dayCount } from "../../src/ports/month.ts";
 import {
   createState,
-  openGatekeeper,
+  openAccounts,
   surveyState,
   withDriver,
   withRegistry,
 } from "../../src/state/open.ts";
-import type { Gatekeeper } from "../../src/state/gatekeeper.ts";
+import type { StateAccounts } from "../../src/state/state-accounts.ts";
 import { openRegistry } from "./open-registry.ts";
 import { errorCode, UnreachableError } from "../../src/lib/errors.ts";
 import { codeOf, SOON } from "./state-under-test.ts";
@@ -63,15 +63,15 @@ describe("an SQLite state", () => {
 
   test("is readable by its owner only", async () => {
     await createState(location);
-    const gatekeeper = await openGatekeeper(location, clock);
-    await gatekeeper.counts.take("account:acme", null, clock.now());
+    const accounts = await openAccounts(location, clock);
+    await accounts.counts.take("account:acme", null, clock.now());
     expect(((await stat(location)).mode & 0o777).toString(8)).toBe("700");
     const names = await readdir(location);
     expect(names).toEqual(expect.arrayContaining(["chipboard.sqlite", "chipboard.sqlite-wal"]));
     for (const name of names) {
       expect([name, (await stat(join(location, name))).mode & 0o077]).toEqual([name, 0]);
     }
-    await gatekeeper.close();
+    await accounts.close();
   });
 
   test("holds no whole key", async () => {
@@ -89,7 +89,7 @@ describe("an SQLite state", () => {
     const file = new DatabaseSync(join(location, "chipboard.sqlite"));
     file.exec("PRAGMA user_version = 1");
     file.close();
-    await expect(openGatekeeper(location, clock)).rejects.toThrow(/has format 1, expected 3/);
+    await expect(openAccounts(location, clock)).rejects.toThrow(/has format 1, expected 3/);
   });
 
   test("that is missing is named, and only created on purpose", async () => {
@@ -108,7 +108,7 @@ describe("an SQLite state", () => {
   test("is never created by a proxy: not where there is none, nor in an empty file", async () => {
     const file = join(location, "chipboard.sqlite");
     const expectRefused = async (): Promise<void> => {
-      const refused = openGatekeeper(location, clock);
+      const refused = openAccounts(location, clock);
       await expect(refused).rejects.toThrow(NoStateError);
       await expect(refused).rejects.toThrow(/"state init" or "accounts add"$/);
     };
@@ -124,18 +124,18 @@ describe("an SQLite state", () => {
       NoStateError,
     );
     expect([await createState(location), await createState(location)]).toEqual([true, false]);
-    await (await openGatekeeper(location, clock)).close();
+    await (await openAccounts(location, clock)).close();
   });
 
   test("that a copy began to fill is no state, until a copy or an operator makes one of it", async () => {
     await withDriver(location, "fill", async () => undefined);
-    await expect(openGatekeeper(location, clock)).rejects.toThrow(NoStateError);
+    await expect(openAccounts(location, clock)).rejects.toThrow(NoStateError);
     await withDriver(location, "fill", async (state) => state.write(await state.version(), []));
-    await (await openGatekeeper(location, clock)).close();
+    await (await openAccounts(location, clock)).close();
     const other = join(folder, "other");
     await withDriver(other, "fill", async () => undefined);
     expect(await createState(other)).toBe(true);
-    await (await openGatekeeper(other, clock)).close();
+    await (await openAccounts(other, clock)).close();
   });
 
   test.each([
@@ -153,29 +153,29 @@ describe("an SQLite state", () => {
       await registry.addAccount("acme", "pro", null);
       return [await registry.createKey("acme", null), await registry.createKey("acme", null)];
     });
-    const gatekeeper = await openGatekeeper(location, clock);
+    const accounts = await openAccounts(location, clock);
     const ask = async (made: { key: string }): Promise<string> =>
-      codeOf(await gatekeeper.verdicts.authenticate(made.key));
+      codeOf(await accounts.verdicts.authenticate(made.key));
     expect(await ask(known)).toBe("ok");
     await lose(file);
-    await vi.waitFor(() => expect(gatekeeper.trouble).not.toBeNull(), SOON);
+    await vi.waitFor(() => expect(accounts.trouble).not.toBeNull(), SOON);
     // Two more looks.
-    await gatekeeper.check();
-    await gatekeeper.check();
-    expect(gatekeeper.trouble).toMatch(/chipboard\.sqlite is (?:gone|empty)$/);
+    await accounts.check();
+    await accounts.check();
+    expect(accounts.trouble).toMatch(/chipboard\.sqlite is (?:gone|empty)$/);
     expect([await ask(known), await ask(unseen)]).toEqual(["ok", "state_unavailable"]);
     expect((await stat(file).catch(() => ({ size: 0 }))).size).toBe(0);
     await rename(`${file}.away`, file);
-    await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), SOON);
+    await vi.waitFor(() => expect(accounts.trouble).toBeNull(), SOON);
     expect(await ask(unseen)).toBe("ok");
-    await gatekeeper.close();
+    await accounts.close();
   });
 
   test("file that is not a state is refused in one line", async () => {
     const file = join(location, "chipboard.sqlite");
     await withRegistry(location, clock, "create", async () => undefined);
     await writeFile(file, "no database, and long enough to be read as one".repeat(100));
-    const refusal = (): Promise<unknown> => openGatekeeper(location, clock);
+    const refusal = (): Promise<unknown> => openAccounts(location, clock);
     await expect(refusal()).rejects.toThrow(UnreachableError);
     await expect(refusal()).rejects.toThrow(/^State ".*" \(--state\) cannot be used: [^\n]+$/);
     await rm(file);
@@ -183,53 +183,53 @@ describe("an SQLite state", () => {
     foreign.exec("CREATE TABLE theirs (a)");
     foreign.close();
     await expect(refusal()).rejects.toThrow(/another application/);
-    await expect(openGatekeeper(join(file, "below"), clock)).rejects.toThrow(UnreachableError);
-    await expect(openGatekeeper("postgres://u:secret@h/db", clock)).rejects.not.toThrow("secret");
+    await expect(openAccounts(join(file, "below"), clock)).rejects.toThrow(UnreachableError);
+    await expect(openAccounts("postgres://u:secret@h/db", clock)).rejects.not.toThrow("secret");
   });
 
   test("with a damaged file: counts in memory, then writes them to the file that replaces it", async () => {
     await createState(location);
     const file = join(location, "chipboard.sqlite");
-    const gatekeeper = await openGatekeeper(location, clock);
-    await gatekeeper.counts.take("account:acme", 10, clock.now());
+    const accounts = await openAccounts(location, clock);
+    await accounts.counts.take("account:acme", 10, clock.now());
     await rename(file, `${file}.away`);
     await writeFile(file, "not a database");
-    await vi.waitFor(() => expect(gatekeeper.trouble).not.toBeNull(), SOON);
-    expect(await gatekeeper.counts.take("account:acme", 10, clock.now())).toEqual({
+    await vi.waitFor(() => expect(accounts.trouble).not.toBeNull(), SOON);
+    expect(await accounts.counts.take("account:acme", 10, clock.now())).toEqual({
       granted: true,
       used: 2,
     });
-    expect(await gatekeeper.counts.take("account:new", 10, clock.now())).toEqual({
+    expect(await accounts.counts.take("account:new", 10, clock.now())).toEqual({
       granted: true,
       used: 1,
     });
     await rename(`${file}.away`, file);
     await chmod(file, 0o600);
-    await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), SOON);
-    await gatekeeper.close();
-    const after = await openGatekeeper(location, clock);
+    await vi.waitFor(() => expect(accounts.trouble).toBeNull(), SOON);
+    await accounts.close();
+    const after = await openAccounts(location, clock);
     expect(await after.counts.used("account:acme", clock.now())).toBe(2);
     expect(await after.counts.used("account:new", clock.now())).toBe(1);
     await after.close();
   });
 
-  test("that an older copy replaces gets its missing counts from a running gatekeeper", async () => {
+  test("that an older copy replaces gets its missing counts from a running accounts", async () => {
     const file = join(location, "chipboard.sqlite");
     const { account_id } = await withRegistry(location, clock, "create", (registry) =>
       registry.addAccount("acme", "pro", null),
     );
     const older = await readFile(file);
-    const gatekeeper = await openGatekeeper(location, clock);
+    const accounts = await openAccounts(location, clock);
     for (let call = 0; call < 3; call++)
-      await gatekeeper.counts.take(`account:${account_id}`, null, clock.now());
+      await accounts.counts.take(`account:${account_id}`, null, clock.now());
     for (const suffix of ["", "-wal", "-shm"]) await rm(file + suffix);
     await writeFile(file, older, { mode: 0o600 });
-    await vi.waitFor(() => expect(gatekeeper.trouble).not.toBeNull(), SOON);
-    await vi.waitFor(() => expect(gatekeeper.trouble).toBeNull(), SOON);
+    await vi.waitFor(() => expect(accounts.trouble).not.toBeNull(), SOON);
+    await vi.waitFor(() => expect(accounts.trouble).toBeNull(), SOON);
     const usage = (): Promise<number | undefined> =>
       withRegistry(location, clock, "use", async (registry) => (await registry.usage())[0]?.used);
     expect(await usage()).toBe(3);
-    await gatekeeper.close();
+    await accounts.close();
     expect(await usage()).toBe(3);
   });
 
@@ -255,11 +255,11 @@ describe("an SQLite state", () => {
 
   test("that another process locks makes calls wait and does not block this process", async () => {
     await createState(location);
-    const gatekeeper = await openGatekeeper(location, clock);
+    const accounts = await openAccounts(location, clock);
     const other = new DatabaseSync(join(location, "chipboard.sqlite"));
     other.exec("BEGIN IMMEDIATE");
     let isAnswered = false;
-    const call = Promise.resolve(gatekeeper.counts.take("account:acme", 10, clock.now())).then(
+    const call = Promise.resolve(accounts.counts.take("account:acme", 10, clock.now())).then(
       (result) => {
         isAnswered = true;
         return result;
@@ -271,14 +271,14 @@ describe("an SQLite state", () => {
     other.exec("ROLLBACK");
     other.close();
     expect(await call).toEqual({ granted: true, used: 1 });
-    expect(gatekeeper.trouble).toBeNull();
-    await gatekeeper.close();
+    expect(accounts.trouble).toBeNull();
+    await accounts.close();
   });
 
   test("that another process locks: a read beside a call that is given back does not undo it", async () => {
     await createState(location);
-    const gatekeeper = await openGatekeeper(location, clock);
-    const { counts } = gatekeeper;
+    const accounts = await openAccounts(location, clock);
+    const { counts } = accounts;
     for (let call = 0; call < 5; call++) await counts.take("account:acme", 10, clock.now());
     const other = new DatabaseSync(join(location, "chipboard.sqlite"));
     other.exec("BEGIN IMMEDIATE");
@@ -290,7 +290,7 @@ describe("an SQLite state", () => {
     other.close();
     expect(await counts.take("account:acme", 10, clock.now())).toEqual({ granted: true, used: 5 });
     expect(await counts.used("account:acme", clock.now())).toBe(5);
-    await gatekeeper.close();
+    await accounts.close();
   });
 
   const subjects = (): string[] => {
@@ -304,12 +304,12 @@ describe("an SQLite state", () => {
     await createState(location);
     let nowMs = Date.parse("2026-11-30T23:59:59.999Z");
     const moving = { now: () => nowMs };
-    const gatekeeper = await openGatekeeper(location, moving);
-    await gatekeeper.counts.take(gatekeeper.addressSubject("203.0.113.7", nowMs), 1_000, nowMs);
-    await gatekeeper.counts.take("account:acme", null, nowMs);
-    await gatekeeper.close();
+    const accounts = await openAccounts(location, moving);
+    await accounts.counts.take(accounts.addressSubject("203.0.113.7", nowMs), 1_000, nowMs);
+    await accounts.counts.take("account:acme", null, nowMs);
+    await accounts.close();
     nowMs = Date.parse("2026-12-01T01:00:00.000Z");
-    const next = await openGatekeeper(location, moving);
+    const next = await openAccounts(location, moving);
     await vi.waitFor(() => expect(subjects()).toEqual(["2026-11 account", "2026-11 day"]), SOON);
     await next.close();
   });
@@ -319,22 +319,22 @@ describe("an SQLite state", () => {
     const november = clock.now();
     for (const at of ["2026-11-21", "2029-05-01", "2029-05-02", "2026-11-22", "2026-12-01"]) {
       const nowMs = Date.parse(`${at}T09:30:00.000Z`);
-      const gatekeeper = await openGatekeeper(location, { now: () => nowMs });
-      const address = gatekeeper.addressSubject("203.0.113.7", nowMs);
-      await gatekeeper.counts.take(address, 1_000, nowMs);
-      await gatekeeper.counts.take("account:acme", null, nowMs);
+      const accounts = await openAccounts(location, { now: () => nowMs });
+      const address = accounts.addressSubject("203.0.113.7", nowMs);
+      await accounts.counts.take(address, 1_000, nowMs);
+      await accounts.counts.take("account:acme", null, nowMs);
       // Longer than one check of the file.
       await delay(1_100);
       if (at < "2026-12" || at > "2027") {
-        expect(await gatekeeper.counts.used("account:acme", november)).toBeGreaterThan(0);
-        const { used } = await gatekeeper.counts.take(
-          gatekeeper.addressSubject("203.0.113.7", november),
+        expect(await accounts.counts.used("account:acme", november)).toBeGreaterThan(0);
+        const { used } = await accounts.counts.take(
+          accounts.addressSubject("203.0.113.7", november),
           1_000,
           november,
         );
         expect(used).toBeGreaterThan(1);
       }
-      await gatekeeper.close();
+      await accounts.close();
     }
     expect(subjects()).toEqual([
       "2026-11 account",
@@ -367,34 +367,34 @@ describe("an SQLite state", () => {
         await registry.addAccount("acme", "starter", null);
         return [await registry.createKey("acme", null), await registry.createKey("acme", null)];
       });
-      const serve = () => openGatekeeper(state, clock);
-      const codes = async (gatekeeper: Gatekeeper): Promise<string[]> => {
-        const verdicts = made.map(async ({ key }) => gatekeeper.verdicts.authenticate(key));
+      const serve = () => openAccounts(state, clock);
+      const codes = async (accounts: StateAccounts): Promise<string[]> => {
+        const verdicts = made.map(async ({ key }) => accounts.verdicts.authenticate(key));
         return (await Promise.all(verdicts)).map(codeOf);
       };
       const first = await serve();
       const { subject } = await first.verdicts.authenticate((made[0] as { key: string }).key);
-      const take = (gatekeeper: Gatekeeper, limit: number | null) =>
-        gatekeeper.counts.take(subject as Subject, limit, clock.now());
+      const take = (accounts: StateAccounts, limit: number | null) =>
+        accounts.counts.take(subject as Subject, limit, clock.now());
       for (let call = 0; call < 3; call++) await take(first, null);
       await first.close();
 
       refuse();
-      const gatekeeper = await serve();
-      expect([await codes(gatekeeper), gatekeeper.trouble]).toEqual([["ok", "ok"], null]);
-      expect(await take(gatekeeper, 4)).toEqual({ granted: true, used: 4 });
-      expect(await take(gatekeeper, 4)).toEqual({ granted: false, used: 4 });
-      await vi.waitFor(() => expect(gatekeeper.refusal).not.toBeNull(), SOON);
+      const accounts = await serve();
+      expect([await codes(accounts), accounts.trouble]).toEqual([["ok", "ok"], null]);
+      expect(await take(accounts, 4)).toEqual({ granted: true, used: 4 });
+      expect(await take(accounts, 4)).toEqual({ granted: false, used: 4 });
+      await vi.waitFor(() => expect(accounts.refusal).not.toBeNull(), SOON);
       const { refusal, seen } = await surveyState(state);
       expect([refusal, seen]).toEqual([expect.any(String), []]);
       await expect(
         withRegistry(state, clock, "use", (registry) => registry.addAccount("other", "pro", null)),
       ).rejects.toThrow(UnreachableError);
-      expect([await codes(gatekeeper), gatekeeper.trouble]).toEqual([["ok", "ok"], null]);
+      expect([await codes(accounts), accounts.trouble]).toEqual([["ok", "ok"], null]);
 
       allow();
-      await vi.waitFor(() => expect(gatekeeper.refusal).toBeNull(), SOON);
-      await gatekeeper.close();
+      await vi.waitFor(() => expect(accounts.refusal).toBeNull(), SOON);
+      await accounts.close();
       const [usage] = await withRegistry(state, clock, "use", (registry) => registry.usage());
       expect(usage?.used).toBe(4);
     });

@@ -1,16 +1,16 @@
-/** A state under test: registry, gatekeepers, and a clock that only a test moves. */
+/** A state under test: registry, all, and a clock that only a test moves. */
 import { expect, vi } from "vitest";
 import type { KeyTierName } from "../../src/market/tier.ts";
 import type { Subject } from "../../src/ports/state.ts";
 import type { KeyVerdict } from "../../src/ports/accounts.ts";
-import { openGatekeeper } from "../../src/state/open.ts";
+import { openAccounts } from "../../src/state/open.ts";
 import { openRegistry, type OpenRegistry } from "./open-registry.ts";
-import type { Gatekeeper } from "../../src/state/gatekeeper.ts";
+import type { StateAccounts } from "../../src/state/state-accounts.ts";
 
 /** One empty state for one test. */
 export interface StateUnderTest {
   readonly location: string;
-  /** Makes the state fail for all gatekeepers; its data stays. */
+  /** Makes the state fail for all all; its data stays. */
   breakDown(): Promise<void>;
   /** Undoes `breakDown`. */
   restore(): Promise<void>;
@@ -27,13 +27,13 @@ export const SOON = { timeout: 600_000, interval: 20 };
 /** "ok", or the code of the refusal. */
 export const codeOf = (verdict: KeyVerdict): string => verdict.refusal ?? "ok";
 
-/** The registry and the gatekeepers of the state. They are closed when the test ends. */
+/** The registry and the all of the state. They are closed when the test ends. */
 export class StateInUse {
   readonly state: StateUnderTest;
   readonly clock: { nowMs: number; now(): number };
   /** A test that closes it must open another one. */
   registry: OpenRegistry;
-  readonly #gatekeepers: Gatekeeper[] = [];
+  readonly #all: StateAccounts[] = [];
 
   private constructor(state: StateUnderTest, clock: StateInUse["clock"], registry: OpenRegistry) {
     this.state = state;
@@ -47,27 +47,27 @@ export class StateInUse {
   }
 
   async close(): Promise<void> {
-    for (const gatekeeper of this.#gatekeepers.splice(0)) await gatekeeper.close();
+    for (const accounts of this.#all.splice(0)) await accounts.close();
     await this.registry.close();
     await this.state.remove();
   }
 
-  /** Opens a gatekeeper, which is closed by `stop` or at the end. */
-  async serve(): Promise<Gatekeeper> {
-    const gatekeeper = await openGatekeeper(this.state.location, this.clock);
-    this.#gatekeepers.push(gatekeeper);
-    return gatekeeper;
+  /** Opens a accounts, which is closed by `stop` or at the end. */
+  async serve(): Promise<StateAccounts> {
+    const accounts = await openAccounts(this.state.location, this.clock);
+    this.#all.push(accounts);
+    return accounts;
   }
 
-  async stop(gatekeeper: Gatekeeper): Promise<void> {
-    this.#gatekeepers.splice(this.#gatekeepers.indexOf(gatekeeper), 1);
-    await gatekeeper.close();
+  async stop(accounts: StateAccounts): Promise<void> {
+    this.#all.splice(this.#all.indexOf(accounts), 1);
+    await accounts.close();
   }
 
-  /** Waits until the gatekeeper gives a key this verdict. */
-  expectSoon(gatekeeper: Gatekeeper, key: string, code: string): Promise<void> {
+  /** Waits until the accounts gives a key this verdict. */
+  expectSoon(accounts: StateAccounts, key: string, code: string): Promise<void> {
     return vi.waitFor(async () => {
-      expect(codeOf(await gatekeeper.verdicts.authenticate(key))).toBe(code);
+      expect(codeOf(await accounts.verdicts.authenticate(key))).toBe(code);
     }, SOON);
   }
 

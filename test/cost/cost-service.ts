@@ -10,7 +10,7 @@ import { TIERS } from "../../src/market/tier.ts";
 import { publishMoves } from "../store/publish-moves.ts";
 import { NO_KEYS } from "../../src/snapshot/log/sign.ts";
 import { SESSION, startTestProxy, TestClock } from "../http/fixture.ts";
-import { openGatekeeper } from "../../src/state/open.ts";
+import { openAccounts } from "../../src/state/open.ts";
 import { publicationKey } from "../../src/store/paths.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 
@@ -126,12 +126,12 @@ process.on("disconnect", () => process.exit(0));
 const { url, starter, pro, registry, clock } = proxy;
 const { account_id: id } = await registry.addAccount("spent", "starter", null);
 const { key: spent } = await registry.createKey("spent", null);
-const gatekeeper = await openGatekeeper(state, clock);
+const accounts = await openAccounts(state, clock);
 const limit = TIERS.starter.callsPerMonth as number;
 const take = async (): Promise<unknown> =>
-  gatekeeper.counts.take(`account:${id}`, limit, clock.now());
+  accounts.counts.take(`account:${id}`, limit, clock.now());
 await Promise.all(Array.from({ length: limit }, take));
-await gatekeeper.close();
+await accounts.close();
 const unknown = Array.from({ length: 100 }, (_, at) =>
   costId(at).replace("as-long", `as-${10 + at}`),
 );

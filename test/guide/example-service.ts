@@ -10,8 +10,8 @@ import { createLogger } from "../../src/hosts/node/request-log.ts";
 import { startProxy, type ProxyOptions, type RunningProxy } from "../../src/hosts/node/listen.ts";
 import { publishMoves } from "../store/publish-moves.ts";
 import type { PublishRequest } from "../../src/publish/request.ts";
-import type { Gatekeeper } from "../../src/state/gatekeeper.ts";
-import { openGatekeeper } from "../../src/state/open.ts";
+import type { StateAccounts } from "../../src/state/state-accounts.ts";
+import { openAccounts } from "../../src/state/open.ts";
 import { openRegistry } from "../contract/open-registry.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import type { ObjectStore } from "../../src/ports/store.ts";
@@ -62,7 +62,7 @@ export interface ExampleService {
   readonly url: string;
   /** Of accounts of these tiers; of accounts that are refused; and one that nobody has sent yet. */
   readonly keys: Readonly<Record<KeyTierName | "suspended" | "lapsed" | "unseen", string>>;
-  readonly gatekeeper: Gatekeeper;
+  readonly accounts: StateAccounts;
   readonly clock: Clock;
   /** The folder. */
   readonly state: string;
@@ -117,12 +117,12 @@ export async function startExampleService(): Promise<ExampleService> {
   const clock = createClock(NOW);
   const state = await mkdtemp(join(tmpdir(), "chipboard-guide-"));
   const keys = await makeKeys(state, clock);
-  const gatekeeper = await openGatekeeper(state, clock);
+  const accounts = await openAccounts(state, clock);
   const proxies: RunningProxy[] = [];
   const serve: ExampleService["serve"] = async (store, more = {}) => {
     const proxy = await startProxy({
       store,
-      gatekeeper,
+      accounts,
       clock,
       log: createLogger({ level: "silent", requests: "none" }, clock),
       host: "127.0.0.1",
@@ -148,13 +148,13 @@ export async function startExampleService(): Promise<ExampleService> {
   return {
     url: await serve(store),
     keys,
-    gatekeeper,
+    accounts,
     clock,
     state,
     serve,
     async close() {
       for (const proxy of proxies) await proxy.close();
-      await gatekeeper.close();
+      await accounts.close();
       await rm(state, { recursive: true, force: true });
     },
   };

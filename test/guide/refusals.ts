@@ -96,17 +96,17 @@ export async function askRefusals(service: ExampleService): Promise<Example[]> {
   const [status, body] = await answerTo(empty, `${unfinished} HTTP/1.1\r\nHost: x\r\n`);
   examples.push({ request: unfinished, tier: null, status, body });
 
-  const { gatekeeper, clock } = service;
-  const subject = gatekeeper.addressSubject("127.0.0.1", clock.now());
+  const { accounts, clock } = service;
+  const subject = accounts.addressSubject("127.0.0.1", clock.now());
   for (let calls = 0; calls < 1_000; calls += 1) {
-    await gatekeeper.counts.take(subject, 1_000, clock.now(), null);
+    await accounts.counts.take(subject, 1_000, clock.now(), null);
   }
   await ask(url, `${API}/prices`);
 
   // The key is one that the proxy has not seen yet.
   const file = join(service.state, "chipboard.sqlite");
   await rename(file, `${file}.away`);
-  await eventually(() => gatekeeper.trouble !== null);
+  await eventually(() => accounts.trouble !== null);
   await ask(url, `${API}/prices`, null, { key: service.keys.unseen });
   await rename(`${file}.away`, file);
   return examples;

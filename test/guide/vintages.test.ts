@@ -8,7 +8,7 @@ import { prune } from "../../src/desk/prune.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { KEY_TIER_NAMES, TIERS, type KeyTierName } from "../../src/market/tier.ts";
 import { readHead } from "../store/log-entries.ts";
-import { openGatekeeper } from "../../src/state/open.ts";
+import { openAccounts } from "../../src/state/open.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { catalogOf, lines, mustPublish, quotesOf } from "../cli/small-market.ts";
 import { eventually, startTestProxy, TestClock, type TestProxy } from "../http/fixture.ts";
@@ -306,17 +306,17 @@ const used = async (tier: KeyTierName): Promise<number> =>
   (await proxy.get(`${API}/usage`, { key: proxy[tier] })).json.used;
 
 async function spendQuota(): Promise<void> {
-  const gatekeeper = await openGatekeeper(join(folder, "state"), clock);
-  const verdict = await gatekeeper.verdicts.authenticate(proxy.starter);
+  const accounts = await openAccounts(join(folder, "state"), clock);
+  const verdict = await accounts.verdicts.authenticate(proxy.starter);
   const { subject, keyId } = verdict;
   if (subject === null) throw new Error(String(verdict.refusal));
   const limit = TIERS.starter.callsPerMonth;
   await Promise.all(
     Array.from({ length: limit ?? 0 }, async () =>
-      gatekeeper.counts.take(subject, limit, clock.now(), keyId),
+      accounts.counts.take(subject, limit, clock.now(), keyId),
     ),
   );
-  await gatekeeper.close();
+  await accounts.close();
 }
 
 /** The rows of the file as it is now, as the database has them. */

@@ -7,7 +7,7 @@ import { prune } from "../../src/desk/prune.ts";
 import { instantText } from "../../src/lib/clock.ts";
 import type { ProblemCode } from "../../src/public/problems.ts";
 import { API } from "../../src/public/routes.ts";
-import { openGatekeeper } from "../../src/state/open.ts";
+import { openAccounts } from "../../src/state/open.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import {
   DROPPED,
@@ -282,13 +282,13 @@ describe("the order of the checks", () => {
     try {
       const key = spent.starter;
       const tag = await ask(spent, key);
-      const gatekeeper = await openGatekeeper(state, spent.clock);
+      const accounts = await openAccounts(state, spent.clock);
       const { account_id } = await spent.registry.account("small");
       const takes = Array.from({ length: 25_000 }, async () =>
-        gatekeeper.counts.take(`account:${account_id}`, 25_000, spent.clock.ms),
+        accounts.counts.take(`account:${account_id}`, 25_000, spent.clock.ms),
       );
       await Promise.all(takes);
-      await gatekeeper.close();
+      await accounts.close();
       await expectCode(spent, path, { key, headers: tag }, "quota_exceeded");
       await expectCode(spent, path, { key, headers: beyond }, "quota_exceeded");
       await expectCode(spent, `${API}/prices?publication=99`, { key }, "not_published");

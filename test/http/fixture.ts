@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openGatekeeper } from "../../src/state/open.ts";
+import { openAccounts } from "../../src/state/open.ts";
 import { openRegistry, type OpenRegistry } from "../contract/open-registry.ts";
 import type { GateLimits } from "../../src/feed/finding.ts";
 import type { Clock } from "../../src/lib/clock.ts";
@@ -181,7 +181,7 @@ export interface TestProxy extends Readonly<Record<KeyTierName, string>> {
   close(): Promise<void>;
 }
 
-export interface TestProxyOptions extends Partial<Omit<ProxyOptions, "clock" | "gatekeeper">> {
+export interface TestProxyOptions extends Partial<Omit<ProxyOptions, "clock" | "accounts">> {
   readonly clock?: TestClock;
   /** redis://… or a folder; by default a new folder. It may belong to an earlier proxy. */
   readonly state?: string;
@@ -242,7 +242,7 @@ async function startOver(
     if (isNew) await registry.addAccount(account, tier, null);
     keys[tier] = (await registry.createKey(account, null)).key;
   }
-  const gatekeeper = await openGatekeeper(state, clock);
+  const accounts = await openAccounts(state, clock);
   const logged: string[] = [];
   const log = createLogger({ level: "info", requests: "all", problemsPerSecond: Infinity }, clock, {
     write: (line) => logged.push(line),
@@ -264,7 +264,7 @@ async function startOver(
     cacheBytes: 64_000_000,
     ...options,
     store,
-    gatekeeper,
+    accounts,
     clock,
   });
   return {
@@ -276,7 +276,7 @@ async function startOver(
     logged,
     async close() {
       await close();
-      await gatekeeper.close();
+      await accounts.close();
       await registry.close();
       await rm(folder, { recursive: true, force: true });
     },

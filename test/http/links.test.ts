@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DATA_ROUTES } from "../../src/public/routes.ts";
 import { linkAddress, parseLinkPath } from "../../src/core/find/link-target.ts";
 import { createLinkToken } from "../../src/state/api-keys.ts";
-import { openGatekeeper } from "../../src/state/open.ts";
+import { openAccounts } from "../../src/state/open.ts";
 import { eventually, startTestProxy, type TestProxy } from "./fixture.ts";
 
 const API = "/api/public/v1";
@@ -87,7 +87,7 @@ describe("a link obeys the account", () => {
       const { token, path } = await own.registry.createLink("small", "/export.csv", null);
       const address = linkAddress(token, path);
       const first = await own.get(address);
-      const other = await openGatekeeper(folder, own.clock);
+      const other = await openAccounts(folder, own.clock);
       const { account_id } = await own.registry.account("small");
       const takes = Array.from({ length: 24_999 }, async () =>
         other.counts.take(`account:${account_id}`, 25_000, own.clock.ms),

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { openGatekeeper } from "../../src/state/open.ts";
+import { openAccounts } from "../../src/state/open.ts";
 import type { ObjectStore } from "../../src/ports/store.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { FILES, snapshotFileKey } from "../../src/store/paths.ts";
@@ -119,7 +119,7 @@ test("at the quota: 429, to parts, to 416 and to 304", async () => {
     expect(await ask("bytes=0-4")).toEqual([206, "24998"]);
     expect(await ask(`bytes=${size}-`)).toEqual([416, "24998"]);
     // Another proxy on the same state takes all calls but one.
-    const other = await openGatekeeper(state, proxy.clock);
+    const other = await openAccounts(state, proxy.clock);
     const { account_id } = await proxy.registry.account("small");
     const takes = Array.from({ length: 24_997 }, async () =>
       other.counts.take(`account:${account_id}`, 25_000, proxy.clock.ms),

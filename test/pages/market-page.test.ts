@@ -10,7 +10,7 @@ import { sparkline } from "../../src/site/chart.js";
 import { lineOfIndex } from "../../src/site/levels.js";
 import { changeBetween, rounded } from "../../src/site/decimal.js";
 import { pointsOf, type Line } from "../../src/site/overview.js";
-import { openGatekeeper } from "../../src/state/open.ts";
+import { openAccounts } from "../../src/state/open.ts";
 import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
 import { LISTED, marketClock, publishMarket } from "./page-market.ts";
@@ -774,12 +774,12 @@ inChromium(
   async () => {
     const state = await mkdtemp(join(tmpdir(), "chipboard-spent-"));
     const spent = await startTestProxy({ store: proxy.store, clock: marketClock(), state });
-    const gatekeeper = await openGatekeeper(state, spent.clock);
+    const accounts = await openAccounts(state, spent.clock);
     const { account_id } = await spent.registry.account("small");
     const take = (calls: number): Promise<unknown> =>
       Promise.all(
         Array.from({ length: calls }, async () =>
-          gatekeeper.counts.take(`account:${account_id}`, LIMIT, spent.clock.ms),
+          accounts.counts.take(`account:${account_id}`, LIMIT, spent.clock.ms),
         ),
       );
     const refusal = expect.stringContaining("429");
@@ -804,7 +804,7 @@ inChromium(
       };
       await visit("starter", none, spent, [refusal]);
     } finally {
-      await gatekeeper.close();
+      await accounts.close();
       await spent.close();
       await rm(state, { recursive: true, force: true });
     }

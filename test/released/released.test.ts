@@ -11,7 +11,7 @@ import { PROGRAM } from "../../src/lib/version.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { parseVerifyKeys } from "../../src/snapshot/signing-key.ts";
 import type { Subject } from "../../src/ports/state.ts";
-import { openGatekeeper, withRegistry } from "../../src/state/open.ts";
+import { openAccounts, withRegistry } from "../../src/state/open.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { inProcess } from "../cli/run.ts";
 import { PythonClient } from "../guide/python-client.ts";
@@ -216,16 +216,16 @@ describe.each([...frozen, "this version"])("%s", (version) => {
     await cp(path(FILES.state), path("kept"), { recursive: true });
     const keys: Record<string, string> = JSON.parse(await readFile(path(FILES.keys), "utf8"));
     const nowMs = Date.parse(ASKED_AT);
-    const gatekeeper = await openGatekeeper(path("kept"), new TestClock(nowMs));
+    const accounts = await openAccounts(path("kept"), new TestClock(nowMs));
     for (const tier of ["starter", "pro"] as const) {
-      const verdict = await gatekeeper.verdicts.authenticate(String(keys[tier]));
+      const verdict = await accounts.verdicts.authenticate(String(keys[tier]));
       expect(verdict).toMatchObject({ refusal: null, account: tier, tier: TIERS[tier] });
-      const used = await gatekeeper.counts.used(verdict.subject as Subject, nowMs);
+      const used = await accounts.counts.used(verdict.subject as Subject, nowMs);
       expect(used).toBeGreaterThanOrEqual(3);
-      await gatekeeper.counts.take(verdict.subject as Subject, null, nowMs);
-      expect(await gatekeeper.counts.used(verdict.subject as Subject, nowMs)).toBe(used + 1);
+      await accounts.counts.take(verdict.subject as Subject, null, nowMs);
+      expect(await accounts.counts.used(verdict.subject as Subject, nowMs)).toBe(used + 1);
     }
-    await gatekeeper.close();
+    await accounts.close();
     // Of 0.2.0 it has no log of accounts, and no counts by day.
     const { actions, days } = await withRegistry(
       path("kept"),

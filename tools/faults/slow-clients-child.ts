@@ -1,5 +1,5 @@
 /** A proxy of STORE and STATE with LIMITS (JSON) for connections, until it is killed. */
-import { openGatekeeper } from "../../src/state/open.ts";
+import { openAccounts } from "../../src/state/open.ts";
 import { createClock } from "../../src/lib/clock.ts";
 import { createLogger } from "../../src/hosts/node/request-log.ts";
 import { startProxy } from "../../src/hosts/node/listen.ts";
@@ -9,7 +9,7 @@ const [store, state, limits] = process.argv.slice(2) as [string, string, string]
 const clock = createClock(process.env["CHIPBOARD_NOW"]);
 const { url } = await startProxy({
   store: await openStore(store),
-  gatekeeper: await openGatekeeper(state, clock),
+  accounts: await openAccounts(state, clock),
   clock,
   log: createLogger({ level: "info", requests: "problems" }, clock),
   host: "127.0.0.1",

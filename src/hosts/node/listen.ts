@@ -63,7 +63,7 @@ export interface RunningProxy {
   renewCertificate(tls: Certificate): void;
   /**
    * Stops accepting, finishes answers in flight and stops following the store. Does not close the
-   * store and the gatekeeper; the caller does.
+   * store and the accounts; the caller does.
    */
   close(): Promise<void>;
 }

@@ -26,11 +26,11 @@ export interface Observed {
   readonly archive: { readonly heldBytes: number };
   readonly turns: { readonly refusals: number; readonly heldBytes: number };
   readonly backlog: { readonly bytes: number; readonly closed: number };
-  readonly gatekeeper: {
+  readonly accounts: {
     readonly trouble: string | null;
     readonly refusal: string | null;
     readonly evictionPolicy: string | null;
-    readonly accounts: number;
+    readonly size: number;
   };
   readonly log: { readonly droppedLines: number };
   /** How late, and how early, the clock says that the snapshot served is; 0 without one. */
@@ -100,7 +100,7 @@ export class ProxyMetrics {
   connectionsRefused = 0;
 
   constructor(observed: Observed) {
-    const { live, archive, turns, backlog, gatekeeper, log } = observed;
+    const { live, archive, turns, backlog, accounts, log } = observed;
     const ofServed = (read: (served: Served) => number) => () =>
       live.current === null ? 0 : read(live.current);
     const ofFeed = (name: keyof ReturnType<typeof feedFigures>) =>
@@ -126,10 +126,10 @@ export class ProxyMetrics {
       chipboard_held_bytes: ofServed(({ heldBytes }) => heldBytes),
       chipboard_archive_bytes: () => archive.heldBytes,
       chipboard_archive_busy_total: () => turns.refusals,
-      chipboard_state_up: () => Number(gatekeeper.trouble === null),
-      chipboard_state_readonly: () => Number(gatekeeper.refusal !== null),
-      chipboard_state_evicts: () => Number(gatekeeper.evictionPolicy !== null),
-      chipboard_accounts: () => gatekeeper.accounts,
+      chipboard_state_up: () => Number(accounts.trouble === null),
+      chipboard_state_readonly: () => Number(accounts.refusal !== null),
+      chipboard_state_evicts: () => Number(accounts.evictionPolicy !== null),
+      chipboard_accounts: () => accounts.size,
       chipboard_snapshot_damaged: () => Number(live.trouble?.kind === "damaged"),
       chipboard_store_up: () => Number(live.trouble?.kind !== "unreachable"),
       chipboard_store_lost: () => Number(live.trouble?.kind === "lost"),

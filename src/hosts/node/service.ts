@@ -8,7 +8,7 @@ import { Archive } from "../../served/archive.ts";
 import { LiveSnapshot, type LiveSnapshotOptions } from "../../served/live.ts";
 import { LogReader } from "../../served/log-reader.ts";
 import type { VerifyKey } from "../../snapshot/signing-key.ts";
-import type { Gatekeeper } from "../../state/gatekeeper.ts";
+import type { StateAccounts } from "../../state/state-accounts.ts";
 import { ProxyMetrics, type Observed } from "./metrics.ts";
 import { observerOf } from "./observer.ts";
 import { nodePlatform } from "./platform.ts";
@@ -20,7 +20,7 @@ export interface ServiceOptions
     Told,
     Pick<Observed, "backlog" | "certificateEndMs"> {
   readonly log: Logger;
-  readonly gatekeeper: Gatekeeper;
+  readonly accounts: StateAccounts;
   /** One of these keys must have signed the log as far as it is served; null: nobody must. */
   readonly verifyKeys?: readonly VerifyKey[] | null;
   /** How many proxies of the operator are in front; their X-Forwarded-For is trusted. */
@@ -34,8 +34,8 @@ export class Service {
   readonly metrics: ProxyMetrics;
 
   constructor(options: ServiceOptions) {
-    const { gatekeeper, clock, log, store, verifyKeys = null } = options;
-    const reader = new LogReader(store, gatekeeper, verifyKeys);
+    const { accounts, clock, log, store, verifyKeys = null } = options;
+    const reader = new LogReader(store, accounts, verifyKeys);
     const onStreamFailure = (error: unknown): void =>
       log.error({ err: error }, "stored file cannot be sent");
     const platform = nodePlatform;
@@ -64,7 +64,7 @@ export class Service {
    * of the service at an address, which is told where the options name no public one.
    */
   async start(): Promise<(url: string) => World> {
-    const { clock, gatekeeper, log } = this.#options;
+    const { clock, accounts, log } = this.#options;
     const files = await fixedPages(nodePlatform, assets(), clock.now());
     await this.#live.start();
     return (url) => {
@@ -74,7 +74,7 @@ export class Service {
       return {
         ...known,
         origin,
-        accounts: gatekeeper,
+        accounts,
         pages,
         observer: observerOf(this.metrics, log),
       };

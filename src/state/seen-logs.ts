@@ -1,52 +1,17 @@
-/**
- * The facts that proxies keep in the state beside accounts and keys. They are the secret that client addresses
- * are hashed with, and of each store the newest entry of the log that they have accepted (snapshot/log/lost.ts).
- */
-import { createHmac, randomBytes } from "node:crypto";
+/** Of each store the newest entry of the log that proxies have accepted (snapshot/log/lost.ts), kept in the state. */
 import { isDeepStrictEqual } from "node:util";
 import type { Storage } from "unstorage";
 import { z } from "zod";
 import { remembering, seenLog, type SeenLog } from "../snapshot/log/lost.ts";
 import { seenEntry, type SeenEntry } from "../snapshot/log/seen.ts";
 import { change, find, type Write } from "./accounts.ts";
-import type { Item, StateDriver, Subject } from "../ports/state.ts";
-import { monthOf } from "../ports/month.ts";
+import type { Item, StateDriver } from "../ports/state.ts";
 
-const SUBJECT_BYTES = 16;
-const SECRET_ITEM = "facts:address-secret";
-const secretRecord = z.object({ secret: z.string() });
 /** The item with the remembered logs of all stores. */
 const SEEN_ITEM = "facts:seen-logs";
 const seenRecord = z.object({ logs: z.array(seenLog) });
 /** Releases before 0.4.0 kept one entry, of the only store that they knew. */
 const OLD_SEEN_ITEM = "facts:seen-entry";
-
-/** The state's secret, in hex. A state without one gets `proposed`, as soon as it takes writes. */
-export async function addressSecret(
-  state: StateDriver,
-  proposed = randomBytes(32).toString("hex"),
-): Promise<string> {
-  try {
-    return await change(state, async (write) => {
-      const held = await find(state.storage, secretRecord, SECRET_ITEM);
-      return (held ?? write(SECRET_ITEM, { secret: proposed })).secret;
-    });
-  } catch (error) {
-    if (state.refusal(error) === null) throw error;
-    return proposed;
-  }
-}
-
-/**
- * The subject of a normalised address at `atMs`: the first 128 bits of an HMAC-SHA-256 (RFC 2104). No
- * address is stored, and because of the month nobody can join the counts of two months.
- */
-export function addressSubject(secret: string, address: string, atMs: number): Subject {
-  const digest = createHmac("sha256", secret)
-    .update(`${monthOf(atMs)} ${address}`)
-    .digest();
-  return `address:${digest.subarray(0, SUBJECT_BYTES).toString("base64url")}`;
-}
 
 /** What the state remembers of the log of each store. */
 export async function seenIn(storage: Storage): Promise<SeenLog[]> {

@@ -11,7 +11,8 @@ import { Counts } from "./counts.ts";
 import type { StateDriver, Subject } from "../ports/state.ts";
 import type { LogMemory, SeenLog } from "../snapshot/log/lost.ts";
 import { countAccounts } from "./accounts.ts";
-import { addressSecret, addressSubject, see, seenIn } from "./facts.ts";
+import { addressSecret, addressSubject } from "./address-secret.ts";
+import { see, seenIn } from "./seen-logs.ts";
 import { Verdicts, type Checked } from "./verdicts.ts";
 
 const LOOK_MS = 500;
@@ -43,8 +44,8 @@ interface Found {
   readonly refusal: string | null;
 }
 
-/** A state that is open to serve (see openGatekeeper). */
-export class Gatekeeper implements Accounts, LogMemory, Checked {
+/** A state that is open to serve (see openAccounts). */
+export class StateAccounts implements Accounts, LogMemory, Checked {
   readonly verdicts: Verdicts;
   readonly counts: Counts;
   /** Why the state does not answer (for the log, /readyz and metrics); null if it answers. */
@@ -54,7 +55,7 @@ export class Gatekeeper implements Accounts, LogMemory, Checked {
   /** See StateDriver; asked every minute. */
   evictionPolicy: string | null = null;
   /** How many accounts there are: counted after each change and every minute, while the state answers. */
-  accounts: number;
+  size: number;
   readonly #driver: StateDriver;
   readonly #clock: Clock;
   readonly #listeners: Listeners;
@@ -69,7 +70,7 @@ export class Gatekeeper implements Accounts, LogMemory, Checked {
     this.#clock = clock;
     this.#listeners = listeners;
     this.#addressSecret = found.addressSecret;
-    this.accounts = found.accounts;
+    this.size = found.accounts;
     this.#tell(null, found.refusal);
     this.verdicts = new Verdicts(driver.storage, clock, this);
     this.counts = new Counts(driver, this);
@@ -171,7 +172,7 @@ export class Gatekeeper implements Accounts, LogMemory, Checked {
     if (this.#isCounting) return;
     this.#isCounting = true;
     try {
-      this.accounts = await countAccounts(this.#driver.storage);
+      this.size = await countAccounts(this.#driver.storage);
     } catch {
       // The looks report a state that does not answer.
     } finally {
