@@ -95,7 +95,7 @@ type Run = (store: ObjectStore, progress: Progress) => Promise<PublishResult>;
 async function runOf(options: PublishOptions, command: Command): Promise<Run> {
   const clock = clockFromEnvironment();
   const restateSeries = restatementFrom(options);
-  const isAlone = restateSeries !== undefined && inputOptions(command).length === 0;
+  const isAlone = restateSeries !== null && inputOptions(command).length === 0;
   const reason = isAlone ? restateSeries.reason : options.rerender;
   if (reason !== undefined) {
     if (!isAlone) requireNoInput(command);
@@ -174,10 +174,10 @@ export async function requestFrom(
 }
 
 /** Throws InputError if an option of restatements stands without `--restate-series`. */
-function restatementFrom(options: PublishOptions): RestatementOrder | undefined {
+function restatementFrom(options: PublishOptions): RestatementOrder | null {
   const { restateSeries: reason, from = null, restateMembers: members = false } = options;
   if (reason !== undefined) return { reason, from, members };
-  if (from === null && !members) return undefined;
+  if (from === null && !members) return null;
   const option = from === null ? "--restate-members" : "--from";
   throw new InputError(`${option} needs --restate-series "reason"`);
 }

@@ -6,7 +6,7 @@ import { USUAL_LIMITS } from "../feed/finding.ts";
 import { sourceOf, type InputSource } from "../feed/source.ts";
 import { sessionAt, sessionKey, sessionStartMs, type Session } from "../market/session.ts";
 import { publish } from "../publish/publish.ts";
-import type { Progress } from "../publish/request.ts";
+import { USUAL_REQUEST, type Progress } from "../publish/request.ts";
 import { readLogEnd } from "../snapshot/log/walk.ts";
 import { markStore } from "../snapshot/store-mark.ts";
 import { compareObjects, objectsOf, readManifest } from "../snapshot/stored-snapshot.ts";
@@ -74,13 +74,12 @@ export async function* publishDemo(
     );
     await publish(
       {
+        ...USUAL_REQUEST,
         catalog: sourceOf(demoCatalogPath),
         quotes: [quotesOf(rows, signal)],
-        closes: [],
         session,
         attribution: DEMO_NOTICE,
         revise: corrects ? (misprint?.text ?? null) : null,
-        dryRun: false,
         gates: { ...GATES, accept: isGap ? [{ gate: "gap", ids: null }] : [] },
       },
       store,

@@ -79,7 +79,7 @@ function checkHolidays(
 }
 
 async function checkTables(request: PublishRequest): Promise<{ catalog: Finding; map: Finding }> {
-  const { catalog, map = null } = request;
+  const { catalog, map } = request;
   return {
     catalog: await checkFile("catalog", catalog, async (source, complaints) => {
       const { contracts } = await readCatalog(source, complaints);
@@ -128,7 +128,7 @@ async function checkFeeds(
   if (quotes.length + closes.length === 0) {
     return unread(notWatched("feeds", "--quotes or --closes"));
   }
-  const sources = [request.catalog, request.map ?? null, ...quotes, ...closes].filter(
+  const sources = [request.catalog, request.map, ...quotes, ...closes].filter(
     (source) => source !== null,
   );
   if (sources.some(({ name }) => name === STANDARD_INPUT)) {

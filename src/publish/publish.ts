@@ -7,7 +7,6 @@ import { InputError } from "../lib/errors.ts";
 import { limitsOf } from "../feed/finding.ts";
 import { unmovedSince } from "../feed/gate-levels.ts";
 import { judge, timeGatesOf } from "../feed/gates.ts";
-import { USUAL_STILL_SESSIONS } from "../market/coverage.ts";
 import { settle } from "../market/settlements.ts";
 import { numberAfter } from "../snapshot/log/append.ts";
 import { NO_KEYS, requireTrusted } from "../snapshot/log/sign.ts";
@@ -56,7 +55,7 @@ export async function publish(
     const inputs = await readInputs(request, store, progress, kept);
     return untilFirst(() => attempt(request, inputs, mayWait, store, clock, progress));
   };
-  return retryWhileEarly(readAndPublish, request.waitMs ?? 0, clock, progress);
+  return retryWhileEarly(readAndPublish, request.waitMs, clock, progress);
 }
 
 async function attempt(
@@ -83,21 +82,21 @@ async function attempt(
     ledger,
     corrections: base.corrections,
     attribution: request.attribution ?? manifest?.attribution ?? DEFAULT_ATTRIBUTION,
-    options: optionsOf(gates, request.noticeStillSessions ?? USUAL_STILL_SESSIONS),
+    options: optionsOf(gates, request.noticeStillSessions),
     judgements: [],
   };
   const unmoved = unmovedSince({ session, catalog, after: ledger, given });
   const timeGates = { ...timeGatesOf(gates), serverTimes: inputs.serverTimes };
   if (isContentOfHead(content, touched.length > 0, stored)) {
     const { restateSeries, attribution: _, ...options } = request;
-    if (restateSeries === undefined) return keepHead(stored, unmoved);
+    if (restateSeries === null) return keepHead(stored, unmoved);
     const { reason, ...restates } = restateSeries;
     const renewal = { ...options, timeGates, restates };
     return renderAnew(stored, reason, renewal, store, clock, progress);
   }
   await requireFree(request, base, store, clock);
   const kind = base.head?.publication.session === session ? "revision" : "session";
-  const { series, restatement } = seriesFor(content, base, kind, request.restateSeries ?? null);
+  const { series, restatement } = seriesFor(content, base, kind, request.restateSeries);
   const verdict = judge(
     {
       session,

@@ -57,7 +57,7 @@ export async function readInputs(
   const answers: KeptAnswers = new Map();
   const { quotes, closes } = request;
   // Without any of them there is nothing to map.
-  const mapFile = quotes.length + closes.length > 0 ? (request.map ?? null) : null;
+  const mapFile = quotes.length + closes.length > 0 ? request.map : null;
   const total = [request.catalog, mapFile, ...quotes, ...closes].filter((each) => each).length;
   let done = 0;
   const read: ReadInput[] = [];
@@ -84,7 +84,7 @@ export async function readInputs(
       return catalog.contracts.length;
     });
   }
-  const ignoreUnknown = request.ignoreUnknown ?? false;
+  const { ignoreUnknown } = request;
   const knownIds = (): Promise<ReadonlySet<string>> =>
     publishedIds(store).catch((error: unknown) => {
       // Without --ignore-unknown they only make messages better. The next read of the store reports its fault.
@@ -93,10 +93,10 @@ export async function readInputs(
     });
   const given = new GivenLevels({
     held: new Set(request.hold),
-    holdInvalid: request.holdInvalid ?? false,
+    holdInvalid: request.holdInvalid,
     known: catalog?.ids ?? (await knownIds()),
     ignoreUnknown,
-    round: request.round ?? false,
+    round: request.round,
   });
   let map = null as FeedMap | null;
   if (mapFile !== null) {

@@ -2,6 +2,7 @@
  * Runs with nothing to do, also after an upgrade and a lost race; and `--rerender`, which always has
  * something to do.
  */
+import { USUAL_REQUEST } from "../../src/publish/request.ts";
 import { describe, expect, test } from "vitest";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { ChipboardError } from "../../src/lib/errors.ts";
@@ -223,7 +224,7 @@ const ledgerOf = async (store: ObjectStore): Promise<unknown> =>
 
 /** A request with the quotes of AGAIN. */
 const requestOf = (session: string) => ({
-  catalog: null,
+  ...USUAL_REQUEST,
   quotes: [
     {
       name: "quotes.csv",
@@ -233,10 +234,6 @@ const requestOf = (session: string) => ({
       },
     },
   ],
-  closes: [],
   session: at(session),
-  attribution: null,
-  revise: null,
-  dryRun: false,
   gates: { ...USUAL_LIMITS, acceptMoves: false, allowSparse: false },
 });

@@ -1,5 +1,5 @@
 /** A publish in this process that signs. */
-import type { PublishRequest } from "../../src/publish/request.ts";
+import { USUAL_REQUEST, type PublishRequest } from "../../src/publish/request.ts";
 import { newKeyPair, parseSigningKey } from "../../src/snapshot/signing-key.ts";
 import { at, type Run } from "./small-market.ts";
 
@@ -8,13 +8,10 @@ export const CLOCK = { now: () => Date.parse("2026-11-22T12:05:00Z") };
 
 /** A request for a store that has a catalog, with a signing key. */
 export const requestOf = ({ session = "2026-11-21T00Z", ...run }: Run): PublishRequest => ({
-  catalog: null,
+  ...USUAL_REQUEST,
   quotes: [sourceOf("quotes.csv", run.quotes as string)],
-  closes: [],
   session: at(session),
-  attribution: null,
   revise: run.revise ?? null,
-  dryRun: false,
   gates: {
     maxMoveMicros: 50_000_000,
     maxIndexMoveMicros: 25_000_000,

@@ -2,11 +2,12 @@
 import { ChipboardError } from "../../src/lib/errors.ts";
 import type { GateOptions } from "../../src/feed/gates.ts";
 import type { InputSource } from "../../src/feed/source.ts";
+import type { RestatementOrder } from "../../src/market/published-series.ts";
 import { parseSession, sessionStartMs, type Session } from "../../src/market/session.ts";
 import { publish } from "../store/begun.ts";
 import { publishMoves } from "../store/publish-moves.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
-import type { PublishRequest } from "../../src/publish/request.ts";
+import { USUAL_REQUEST, type PublishRequest } from "../../src/publish/request.ts";
 import { readHead } from "../store/log-entries.ts";
 import { plainBytes } from "../store/stored-file.ts";
 import type { ObjectStore } from "../../src/ports/store.ts";
@@ -63,16 +64,18 @@ export const lines = (...texts: readonly string[]): string => `${texts.join("\n"
 export interface Run
   extends
     Partial<GateOptions>,
-    Pick<
-      PublishRequest,
-      | "hold"
-      | "holdInvalid"
-      | "ignoreUnknown"
-      | "round"
-      | "keys"
-      | "by"
-      | "why"
-      | "noticeStillSessions"
+    Partial<
+      Pick<
+        PublishRequest,
+        | "hold"
+        | "holdInvalid"
+        | "ignoreUnknown"
+        | "round"
+        | "keys"
+        | "by"
+        | "why"
+        | "noticeStillSessions"
+      >
     > {
   readonly session?: string;
   readonly catalog?: string;
@@ -84,7 +87,7 @@ export interface Run
   readonly attribution?: string;
   readonly revise?: string;
   /** A reason alone restates all that can be restated, with the members of then. */
-  readonly restateSeries?: string | PublishRequest["restateSeries"];
+  readonly restateSeries?: string | RestatementOrder;
   readonly dryRun?: boolean;
   /** What the publisher's clock shows (epoch milliseconds). */
   readonly nowMs?: number;
@@ -120,7 +123,7 @@ export async function tryPublish(
         restateSeries:
           typeof run.restateSeries === "string"
             ? { reason: run.restateSeries, from: null, members: false }
-            : run.restateSeries,
+            : (run.restateSeries ?? null),
         dryRun: run.dryRun ?? false,
         by: run.by ?? null,
         why: run.why ?? null,
@@ -129,9 +132,8 @@ export async function tryPublish(
         holdInvalid: run.holdInvalid ?? false,
         ignoreUnknown: run.ignoreUnknown ?? false,
         round: run.round ?? false,
-        ...(run.noticeStillSessions !== undefined && {
-          noticeStillSessions: run.noticeStillSessions,
-        }),
+        noticeStillSessions: run.noticeStillSessions ?? USUAL_REQUEST.noticeStillSessions,
+        waitMs: 0,
         gates: {
           maxMoveMicros: run.maxMoveMicros ?? 50_000_000,
           maxIndexMoveMicros: run.maxIndexMoveMicros ?? 25_000_000,

@@ -13,7 +13,7 @@ import { createClock } from "../../src/lib/clock.ts";
 import { ConflictError, UnreachableError } from "../../src/lib/errors.ts";
 import { sourceOf } from "../../src/feed/source.ts";
 import { parseSession, type Session } from "../../src/market/session.ts";
-import type { Progress } from "../../src/publish/request.ts";
+import { USUAL_REQUEST, type Progress } from "../../src/publish/request.ts";
 import { publish } from "../store/begun.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
 import type { ObjectStore } from "../../src/ports/store.ts";
@@ -155,13 +155,10 @@ const run = (
 ): Promise<PublishResult> =>
   publish(
     {
+      ...USUAL_REQUEST,
       catalog: sourceOf(files.catalog),
       quotes: [sourceOf(quotes)],
-      closes: [],
       session: parseSession(session) as Session,
-      attribution: null,
-      revise: null,
-      dryRun: false,
       gates: {
         maxMoveMicros: 50_000_000,
         maxIndexMoveMicros: 25_000_000,

@@ -13,6 +13,7 @@ import { SESSION, startTestProxy, TestClock } from "../http/fixture.ts";
 import { openAccounts } from "../../src/state/open.ts";
 import { publicationKey } from "../../src/store/paths.ts";
 import { MemoryStore } from "../store/memory-store.ts";
+import { USUAL_REQUEST } from "../../src/publish/request.ts";
 
 /** What the parent gets first. */
 export interface CostService {
@@ -62,6 +63,7 @@ async function store(): Promise<MemoryStore> {
   const levelOf = (at: number, day: number): string => (10 + at + (day % 97) / 8).toFixed(3);
   await publishMoves(
     {
+      ...USUAL_REQUEST,
       catalog: csv("catalog.csv", [
         "id,ticker,name,board,segment,unit,ai_exposure_pct,source,source_url,formerly",
         ...ids.map(
@@ -85,8 +87,6 @@ async function store(): Promise<MemoryStore> {
       ],
       session: SESSION,
       attribution: "Test levels, not market data",
-      revise: null,
-      dryRun: false,
       keys: NO_KEYS,
       gates: {
         maxMoveMicros: 1_000_000_000,

@@ -13,6 +13,7 @@ import type { ObjectStore } from "../../src/ports/store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
 import { catalogOf, headJson, quotesOf } from "../cli/small-market.ts";
 import { runs } from "../property/runs.ts";
+import { USUAL_REQUEST } from "../../src/publish/request.ts";
 
 type Step =
   | { kind: "publish" | "revise"; usd: number; crashAt: number | null }
@@ -157,13 +158,11 @@ const publishLevel = (
   });
   return publish(
     {
+      ...USUAL_REQUEST,
       catalog: source("catalog.csv", CATALOG),
       quotes: [source(`${sessionKey(session)}.csv`, quotesOf({ a: item.usd, b: 5 }))],
-      closes: [],
       session,
-      attribution: null,
       revise: item.kind === "revise" ? "again" : null,
-      dryRun: false,
       gates: {
         maxMoveMicros: 50_000_000,
         maxIndexMoveMicros: 25_000_000,

@@ -14,6 +14,7 @@ import { publishMoves } from "../store/publish-moves.ts";
 import type { LogKeys } from "../../src/snapshot/log/sign.ts";
 import type { ObjectStore } from "../../src/ports/store.ts";
 import { SIGNED } from "./golden-key.ts";
+import { USUAL_REQUEST } from "../../src/publish/request.ts";
 
 export const EXPECTED = join(import.meta.dirname, "expected");
 export const INPUTS = join(import.meta.dirname, "inputs");
@@ -52,13 +53,13 @@ export async function publishStep(store: ObjectStore, step: Step): Promise<void>
   const nowMs = startMs(step.session) + step.minutes * 60_000;
   await publishMoves(
     {
+      ...USUAL_REQUEST,
       catalog: step.catalog === undefined ? null : inputOf(step.catalog),
       quotes: [inputOf(step.quotes)],
       closes: step.attribution === undefined ? [] : [inputOf("closes.csv")],
       session: parseSession(step.session) as Session,
       attribution: step.attribution ?? null,
       revise: step.revise ?? null,
-      dryRun: false,
       why: step.why ?? null,
       ...(step.keys === undefined ? {} : { keys: step.keys }),
       gates: {

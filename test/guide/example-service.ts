@@ -9,7 +9,7 @@ import { KEY_TIER_NAMES, type KeyTierName } from "../../src/market/tier.ts";
 import { createLogger } from "../../src/hosts/node/request-log.ts";
 import { startProxy, type ProxyOptions, type RunningProxy } from "../../src/hosts/node/listen.ts";
 import { publishMoves } from "../store/publish-moves.ts";
-import type { PublishRequest } from "../../src/publish/request.ts";
+import { USUAL_REQUEST, type PublishRequest } from "../../src/publish/request.ts";
 import type { StateAccounts } from "../../src/state/state-accounts.ts";
 import { openAccounts } from "../../src/state/open.ts";
 import { openRegistry } from "../contract/open-registry.ts";
@@ -78,26 +78,24 @@ export const publishExample = (store: ObjectStore, hasCloses: boolean): Promise<
     quotes: [source("quotes.csv", QUOTES)],
     closes: hasCloses ? [source("closes.csv", CLOSES)] : [],
     attribution: "Example data, made up for this page",
-    revise: null,
   });
 
 /** Publishes a correction of a close. */
 export const reviseExample = (store: ObjectStore): Promise<void> =>
   publishInputs(store, {
-    catalog: null,
-    quotes: [],
     closes: [source("closes.csv", RESTATED)],
-    attribution: null,
     revise: "The source restated the close",
   });
 
-type Inputs = Pick<PublishRequest, "catalog" | "quotes" | "closes" | "attribution" | "revise">;
+type Inputs = Partial<
+  Pick<PublishRequest, "catalog" | "quotes" | "closes" | "attribution" | "revise">
+>;
 
 async function publishInputs(store: ObjectStore, inputs: Inputs): Promise<void> {
   const request = {
+    ...USUAL_REQUEST,
     ...inputs,
     session: SESSION,
-    dryRun: false,
     gates: {
       maxMoveMicros: parseMicros("50", 1_000_000) as number,
       maxIndexMoveMicros: 25_000_000,

@@ -28,6 +28,7 @@ import { NO_KEYS } from "../../src/snapshot/log/sign.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import type { ObjectStore } from "../../src/ports/store.ts";
 import { call, callCore, type CallOptions, type Received } from "./client.ts";
+import { USUAL_REQUEST } from "../../src/publish/request.ts";
 
 export const SESSION = parseSession("2026-11-21T00Z") as Session;
 export const ATTRIBUTION = "Test levels, not market data";
@@ -130,13 +131,13 @@ export async function publishSession(
 ): Promise<PublishResult> {
   return publishMoves(
     {
+      ...USUAL_REQUEST,
       catalog: first ? sourceOf("catalog.csv", catalogCsv()) : null,
       quotes: [sourceOf("quotes.csv", quotesCsv(session, usd, ids))],
       closes: (hasCloses ?? first) ? [sourceOf("closes.csv", closesCsv(session))] : [],
       session,
       attribution,
       revise,
-      dryRun: false,
       keys,
       gates: { ...GATES, ...limits },
     },

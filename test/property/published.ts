@@ -11,6 +11,7 @@ import type { ObjectStore } from "../../src/ports/store.ts";
 import { snapshotFileKey } from "../../src/store/paths.ts";
 import { plainBytes } from "../store/stored-file.ts";
 import type { RawContract, RawLevel, RawMarket } from "./naive-levels.ts";
+import { USUAL_REQUEST } from "../../src/publish/request.ts";
 
 export const ATTRIBUTION = "Levels made up by a test";
 
@@ -33,13 +34,13 @@ export function publishRaw(
   const nowMs = Date.parse(sessionUtc) + 60_000;
   return publishMoves(
     {
+      ...USUAL_REQUEST,
       catalog: contracts === null ? null : csvSource("catalog.csv", catalogCsv(contracts)),
       quotes: quotes.length === 0 ? [] : [csvSource("quotes.csv", quotesCsv(quotes))],
       closes: closes.length === 0 ? [] : [csvSource("closes.csv", closesCsv(closes))],
       session: parseSession(sessionUtc) as Session,
       attribution: ATTRIBUTION,
       revise: input.revise ?? null,
-      dryRun: false,
       gates: {
         maxMoveMicros: 50_000_000,
         maxIndexMoveMicros: 25_000_000,

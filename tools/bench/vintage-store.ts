@@ -19,6 +19,7 @@ import { openStore } from "../../src/store/open-store.ts";
 import type { Session } from "../../src/market/session.ts";
 import { FIRST_SESSION, instantIn, writeMarket, type MarketFiles } from "./bench-market.ts";
 import { CONTRACTS } from "./bench-service.ts";
+import { USUAL_REQUEST } from "../../src/publish/request.ts";
 
 export const SNAPSHOTS = 40;
 export const ENTRIES = 2_000;
@@ -64,13 +65,11 @@ export async function publishQuotes(
   if (file === undefined) throw new Error(`The market has no session ${session}`);
   return publish(
     {
+      ...USUAL_REQUEST,
       catalog: isFirst ? sourceOf(catalog) : null,
       quotes: [sourceOf(file)],
       closes: isFirst ? closes.map((each) => sourceOf(each)) : [],
       session,
-      attribution: null,
-      revise: null,
-      dryRun: false,
       gates: { ...USUAL_LIMITS, acceptMoves: false, allowSparse: false },
       keys,
     },

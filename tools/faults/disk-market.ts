@@ -8,6 +8,7 @@ import type { ObjectStore } from "../../src/ports/store.ts";
 import { catalogOf, quotesOf } from "../../test/cli/small-market.ts";
 import type { Ran } from "../../test/program/program.ts";
 import { requireVerified, wholeHead } from "./crash-head.ts";
+import { USUAL_REQUEST } from "../../src/publish/request.ts";
 
 const IDS = Array.from({ length: 5 }, (_, at) => `item-${at}`);
 export const CATALOG = catalogOf(IDS);
@@ -45,13 +46,11 @@ export async function publishSession(
   try {
     await publishMoves(
       {
+        ...USUAL_REQUEST,
         catalog: isEmpty ? source("catalog", CATALOG) : null,
         quotes: [source("quotes", quotesAt(usd))],
-        closes: [],
         session,
-        attribution: null,
         revise: revise ?? null,
-        dryRun: false,
         gates: {
           maxMoveMicros: 50_000_000,
           maxIndexMoveMicros: 25_000_000,

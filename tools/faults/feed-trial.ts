@@ -11,6 +11,7 @@ import { requirePublished, requireWhole } from "./feed-published.ts";
 import type { FeedRandom } from "./feed-random.ts";
 import { requireRefusal } from "./feed-refusal.ts";
 import { FEED_KINDS, FEED_SESSION, HEAD_SESSION, type FeedKind } from "./feed-table.ts";
+import { USUAL_REQUEST } from "../../src/publish/request.ts";
 
 export type Publish = typeof realPublish;
 
@@ -101,13 +102,12 @@ export class FeedTrials {
       feeds.filter((feed) => feed.kind === kind).map((feed) => sourceOf(feed, this.#random));
     return this.#publish(
       {
+        ...USUAL_REQUEST,
         catalog: of("catalog")[0] ?? null,
         quotes: of("quotes"),
         closes: of("closes"),
         session,
         attribution: "Levels made up by a test",
-        revise: null,
-        dryRun: false,
         gates: {
           maxMoveMicros: 50_000_000,
           maxIndexMoveMicros: 25_000_000,

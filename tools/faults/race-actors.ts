@@ -18,6 +18,7 @@ import { snapshotText } from "../../src/store/paths.ts";
 import { ANY_TIME, EMPTY_PRUNE } from "../../test/store/log-entries.ts";
 import { catalogOf, quotesOf } from "../../test/cli/small-market.ts";
 import { STRICT } from "../../test/golden/golden-key.ts";
+import { USUAL_REQUEST } from "../../src/publish/request.ts";
 
 /** What an actor reports when it has ended. */
 export interface Report {
@@ -48,13 +49,11 @@ export const publisher = (name: string, { session, variant, revise }: PublisherO
     reported(async () => {
       const { outcome, publication, snapshot } = await publish(
         {
+          ...USUAL_REQUEST,
           catalog: CATALOG,
           quotes: [quotes(session, variant)],
-          closes: [],
           session,
-          attribution: null,
           revise,
-          dryRun: false,
           keys: STRICT,
           gates: { ...USUAL_LIMITS, maxGapSessions: 1_000, acceptMoves: false, allowSparse: false },
         },
