@@ -22,6 +22,8 @@ interface HistoryColumn {
   readonly encoding?: Encoding;
   /** The value in Parquet: dates in days and instants in milliseconds since 1970. */
   readonly value: (row: Close, id: string) => string | number | null;
+  /** The cell in CSV. */
+  readonly text: (row: Close, id: string) => string;
 }
 
 const TEXT = { type: "BYTE_ARRAY", converted_type: "UTF8" } as const;
@@ -42,16 +44,25 @@ const price = (name: string, usdOf: (row: Close) => Micros | undefined): History
     const usd = usdOf(row);
     return usd === undefined ? null : unitsOf(usd);
   },
+  text: (row) => usdText(usdOf(row)),
 });
+
+const usdText = (usd: Micros | undefined): string => (usd === undefined ? "" : formatMicros(usd));
 
 /** The columns of histories, in their order. */
 const COLUMNS: readonly HistoryColumn[] = [
-  { name: "contract_id", type: { ...TEXT, ...REQUIRED }, value: (_row, id) => id },
+  {
+    name: "contract_id",
+    type: { ...TEXT, ...REQUIRED },
+    value: (_row, id) => id,
+    text: (_row, id) => id,
+  },
   {
     name: "date",
     type: { type: "INT32", converted_type: "DATE", ...REQUIRED },
     encoding: "DELTA_BINARY_PACKED",
     value: ({ date }) => date,
+    text: ({ date }) => dateText(date),
   },
   { ...price("close_usd", ({ level }) => level.usd), type: { type: "DOUBLE", ...REQUIRED } },
   price("low_usd", ({ level }) => level.lowUsd),
@@ -60,20 +71,30 @@ const COLUMNS: readonly HistoryColumn[] = [
     name: "inputs",
     type: { type: "INT32", ...OPTIONAL },
     value: ({ level }) => level.inputs ?? null,
+    text: ({ level }) => inputsText(level),
   },
-  { name: "basis", type: { ...TEXT, ...REQUIRED }, value: ({ level }) => basisOf(level) },
+  {
+    name: "basis",
+    type: { ...TEXT, ...REQUIRED },
+    value: ({ level }) => basisOf(level),
+    text: ({ level }) => basisOf(level),
+  },
   {
     name: "session_utc",
     type: { ...UTC_MILLIS, ...REQUIRED },
     encoding: "DELTA_BINARY_PACKED",
     value: ({ level }) => sessionStartMs(level.session),
+    text: ({ level }) => sessionUtc(level.session),
   },
   {
     name: "break_reason",
     type: { ...TEXT, ...OPTIONAL },
     value: ({ breakReason }) => breakReason,
+    text: ({ breakReason }) => quoted(breakReason),
   },
 ];
+
+const inputsText = ({ inputs }: Level): string => (inputs === undefined ? "" : String(inputs));
 
 /** What the feed gave: neither a close nor a level of these files is carried. */
 const basisOf = ({ basis = "reported" }: Level): Basis => basis;
@@ -83,8 +104,8 @@ export const historyCsv = (view: TierView, catalog: readonly Contract[]): Genera
     COLUMNS.map(({ name }) => name).join(","),
     knownOf(view, catalog).map((record) => {
       const { id } = record.contract;
-      const line = ({ date, level, breakReason }: Close): string =>
-        `${id},${dateText(date)},${figures(level)},${sessionUtc(level.session)},${quoted(breakReason)}\r\n`;
+      const line = (row: Close): string =>
+        `${COLUMNS.map(({ text }) => text(row, id)).join(",")}\r\n`;
       return { id, lines: () => historyOf(view, record).map(line).join("") };
     }),
   );
@@ -145,9 +166,7 @@ const levelRows = (view: TierView, record: BoardRecord): string[] =>
 
 /** The cells from price to basis. */
 const figures = (level: Level): string =>
-  `${unitsOf(level.usd)},${usdText(level.lowUsd)},${usdText(level.highUsd)},${level.inputs ?? ""},${basisOf(level)}`;
-
-const usdText = (usd: Micros | undefined): string => (usd === undefined ? "" : formatMicros(usd));
+  `${unitsOf(level.usd)},${usdText(level.lowUsd)},${usdText(level.highUsd)},${inputsText(level)},${basisOf(level)}`;
 
 /**
  * The CSV: its header, and a piece for each contract with rows. A file may have millions of rows, so only
