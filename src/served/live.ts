@@ -107,11 +107,12 @@ export class LiveSnapshot implements Head<LoadedSnapshot> {
   #schedule(): void {
     if (this.#closed) return;
     this.#timer = setTimeout(() => {
-      void this.#poll().finally(() => this.#schedule());
+      void this.poll().finally(() => this.#schedule());
     }, this.#options.pollMs);
   }
 
-  async #poll(): Promise<void> {
+  /** Follows the log once. Never rejects. */
+  async poll(): Promise<void> {
     try {
       await this.#follow();
     } catch (error) {

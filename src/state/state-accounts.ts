@@ -59,13 +59,20 @@ export class StateAccounts implements Accounts, LogMemory, Checked {
   readonly #driver: StateDriver;
   readonly #clock: Clock;
   readonly #listeners: Listeners;
-  readonly #timer: NodeJS.Timeout;
+  readonly #timer: NodeJS.Timeout | undefined;
   #addressSecret: string;
   #looking: Promise<void> | null = null;
   #surveyAtMs = -Infinity;
   #isCounting = false;
 
-  constructor(driver: StateDriver, clock: Clock, found: Found, listeners: Listeners) {
+  /** `lookMs`: how often it looks at the state; null: only when `check` is called. */
+  constructor(
+    driver: StateDriver,
+    clock: Clock,
+    found: Found,
+    listeners: Listeners,
+    lookMs: number | null = LOOK_MS,
+  ) {
     this.#driver = driver;
     this.#clock = clock;
     this.#listeners = listeners;
@@ -74,7 +81,7 @@ export class StateAccounts implements Accounts, LogMemory, Checked {
     this.#tell(null, found.refusal);
     this.verdicts = new Verdicts(driver.storage, clock, this);
     this.counts = new Counts(driver, this);
-    this.#timer = setInterval(() => void this.#look(), LOOK_MS).unref();
+    if (lookMs !== null) this.#timer = setInterval(() => void this.#look(), lookMs).unref();
   }
 
   /** The subject for a normalised client address (IPv4, or an IPv6 /64). */

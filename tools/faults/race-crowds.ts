@@ -16,7 +16,7 @@ import {
   roller,
   type Actor,
   type Report,
-} from "./race-actors.ts";
+} from "../../test/world/actors.ts";
 
 const DELAY_MAX_MS = 4;
 /** Age of the first published session. */

@@ -9,21 +9,18 @@ import { seedOf } from "../../src/demo/random.ts";
 import { folderPlace, withS3, type Place } from "./crash-places.ts";
 import { Tally, type FaultOptions, type FaultRow, type Faults } from "./fault.ts";
 import { crowdOfPublishers, fillPast, mixedCrowd } from "./race-crowds.ts";
-import { RaceOrders } from "./race-orders.ts";
 
 const COUNTS = {
-  short: { orders: 40, folder: 4, S3: 2, crowds: 1 },
-  full: { orders: 1_000, folder: 100, S3: 30, crowds: 5 },
+  short: { folder: 4, S3: 2, crowds: 1 },
+  full: { folder: 100, S3: 30, crowds: 5 },
 } as const;
 const PUBLISHERS = 20;
-const REPORTED_EVERY = 250;
 
-/** In memory and in a folder. */
+/** In a folder; test/world has the orders of operations in memory. */
 export const localRaces: Faults = async (options) => {
   const counts = COUNTS[options.scale];
   const folder = folderPlace(join(options.folder, "races"));
   return [
-    await raceInOrders(counts.orders, options),
     await raceMixed(folder, counts.folder, options),
     await racePublishers(folder, counts.crowds, options),
   ];
@@ -36,17 +33,6 @@ export const raceFaults: Faults = async (options) => [
   ...(await localRaces(options)),
   ...(await s3Races(options)),
 ];
-
-async function raceInOrders(races: number, { seed, say }: FaultOptions): Promise<FaultRow> {
-  const tally = new Tally("publish, rollback and prune in a random order, memory", say);
-  const orders = new RaceOrders();
-  for (let race = 0; race < races; race += 1) {
-    if (race % REPORTED_EVERY === 0) say(`${tally.row.fault}: ${race} of ${races}`);
-    const own = seedOf(`${seed} order ${race}`);
-    await tally.inject(`order ${own}`, () => orders.run(own));
-  }
-  return tally.row;
-}
 
 async function raceMixed(
   place: Place,

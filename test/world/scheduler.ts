@@ -3,27 +3,45 @@
  * that is possible with separate processes can occur, and the seed repeats it.
  */
 import { uniformAt } from "../../src/demo/random.ts";
-import type { ObjectStore } from "../../src/ports/store.ts";
-import { InterceptedStore, type Operation } from "../../test/faults/crash-store.ts";
+import { UnreachableError } from "../../src/lib/errors.ts";
+
+/** An operation on the store or the state: what is done, and with which key. */
+export interface Step {
+  readonly kind: string;
+  readonly key: string;
+}
+
+/** How an operation ends that should fail: it did not happen, or it did and the answer is lost. */
+export type Failure = "refused" | "unanswered";
+
+/** Carries out an operation of an actor when its turn comes. After the world's end it does so at once. */
+export type Gate = <T>(operation: Step, run: () => Promise<T>) => Promise<T>;
 
 /** Called before and after each operation. */
 export interface Onlooker {
-  before(actor: string, operation: Operation): void;
-  after(actor: string, operation: Operation, result: unknown): Promise<void> | void;
+  /** Decides whether the operation fails. */
+  before(actor: string, operation: Step): Failure | null;
+  after(actor: string, operation: Step, result: unknown): Promise<void> | void;
 }
 
 interface Waiting {
-  readonly operation: Operation;
-  run(): Promise<unknown>;
+  readonly operation: Step;
+  run(failure: Failure | null): Promise<Ended>;
+}
+
+/** How an operation ended; `error` null: it did not fail. */
+interface Ended {
+  readonly result: unknown;
+  readonly error: unknown;
 }
 
 interface Player {
   readonly name: string;
   readonly start: () => Promise<unknown>;
   /** Called after each operation: whether the actor is killed now. */
-  readonly isKilled: (operation: Operation) => boolean;
+  readonly isKilled: (operation: Step) => boolean;
   readonly waiting: Waiting[];
-  state: "unstarted" | "running" | "ended";
+  state: "unstarted" | "running" | "ended" | "killed";
   lastListed: string;
   priority: number;
 }
@@ -31,12 +49,15 @@ interface Player {
 /** How often a priority changes: enough for races that depend on a few steps. */
 const CHANGES = 4;
 const USUAL_STEPS = 160;
+/** An actor that needs more steps waits for ever. */
+const STEPS_MAX = 20_000;
 
 export class Scheduler {
   readonly #players: Player[] = [];
   readonly #onlooker: Onlooker;
   readonly #seed: number;
   #drawn = 0;
+  #isOver = false;
   #isSettled: () => void = () => {};
 
   constructor(seed: number, onlooker: Onlooker) {
@@ -49,29 +70,29 @@ export class Scheduler {
     return uniformAt(this.#seed, (this.#drawn += 1));
   }
 
-  /** Adds an actor. It is killed after the operation for which `isKilled` returns true. */
+  /** Adds an actor, which does all that it does through its gate. It is killed after the operation for which `isKilled` returns true. */
   add(
     name: string,
-    store: ObjectStore,
-    isKilled: (operation: Operation) => boolean,
-    task: (store: ObjectStore) => Promise<unknown>,
+    isKilled: (operation: Step) => boolean,
+    task: (gate: Gate) => Promise<unknown>,
   ): void {
     const waiting: Waiting[] = [];
-    const intercepted = new InterceptedStore(
-      store,
-      <T>(operation: Operation, run: () => Promise<T>) => {
-        const { promise, resolve } = Promise.withResolvers<T>();
-        const runAtLast = (): Promise<T> => {
-          const result = run();
-          resolve(result);
-          return result;
-        };
-        waiting.push({ operation, run: runAtLast });
-        this.#isSettled();
-        return promise;
-      },
-    );
-    const start = (): Promise<unknown> => task(intercepted);
+    const gate: Gate = <T>(operation: Step, run: () => Promise<T>) => {
+      if (this.#isOver) return run();
+      const { promise, resolve } = Promise.withResolvers<T>();
+      const runAtLast = (failure: Failure | null): Promise<Ended> => {
+        const result = failing(failure, run);
+        resolve(result);
+        return result.then(
+          (value) => ({ result: value, error: null }),
+          (error: unknown) => ({ result: undefined, error }),
+        );
+      };
+      waiting.push({ operation, run: runAtLast });
+      this.#isSettled();
+      return promise;
+    };
+    const start = (): Promise<unknown> => task(gate);
     const state = {
       state: "unstarted" as const,
       lastListed: "",
@@ -94,8 +115,18 @@ export class Scheduler {
     );
     const errors: unknown[] = [];
     for (let step = 0; errors.length === 0; step += 1) {
-      const able = this.#players.filter(({ state }) => state !== "ended");
-      if (able.length === 0) return;
+      const able = this.#players.filter(({ state }) => state !== "ended" && state !== "killed");
+      if (able.length === 0) {
+        this.#isOver = true;
+        // What an actor began and did not wait for, such as the counts of a proxy.
+        const ended = this.#players.filter(({ state }) => state === "ended");
+        await Promise.all(
+          ended.flatMap(({ waiting }) => waiting.splice(0).map(({ run }) => run(null))),
+        );
+        return;
+      }
+      if (step === STEPS_MAX)
+        throw new Error(`${able.map(({ name }) => name).join(", ")} does not end`);
       if (isFair) for (const player of able) player.priority = this.draw();
       const next = able.reduce((a, b) => (b.priority > a.priority ? b : a));
       if (changes.has(step)) next.priority = -step;
@@ -109,7 +140,7 @@ export class Scheduler {
   #begin(player: Player, errors: unknown[]): void {
     player.state = "running";
     const end = (): void => {
-      player.state = "ended";
+      if (player.state === "running") player.state = "ended";
       this.#isSettled();
     };
     player.start().then(end, (error: unknown) => {
@@ -122,14 +153,15 @@ export class Scheduler {
     const at = Math.floor(this.draw() * player.waiting.length);
     const [chosen] = player.waiting.splice(at, 1);
     if (chosen === undefined) throw new Error(`${player.name} waits for nothing`);
-    this.#onlooker.before(player.name, chosen.operation);
     const { operation, run } = chosen;
-    await this.#onlooker.after(player.name, operation, await run());
+    const failure = this.#onlooker.before(player.name, operation);
+    const { result, error } = await run(failure);
+    await this.#onlooker.after(player.name, operation, error ?? result);
     // An actor that repeats a list waits for another actor.
     const isAskedAgain = operation.kind === "list" && operation.key === player.lastListed;
     if (isAskedAgain) player.priority = -step;
     if (operation.kind === "list") player.lastListed = operation.key;
-    if (player.isKilled(operation)) player.state = "ended";
+    if (player.isKilled(operation)) player.state = "killed";
   }
 
   /** Waits until the actor has ended or asks for its next operation. */
@@ -139,4 +171,10 @@ export class Scheduler {
       await new Promise<void>((resolve) => (this.#isSettled = resolve));
     }
   }
+}
+
+async function failing<T>(failure: Failure | null, run: () => Promise<T>): Promise<T> {
+  if (failure === null) return run();
+  if (failure === "unanswered") await run();
+  throw new UnreachableError(`It does not answer (${failure})`);
 }

@@ -1,17 +1,17 @@
-/** Checks the promises after every write while publishers, rollbacks and prunes race. */
+/** Checks the promises after every write while publishers, rollbacks, prunes and copies race. */
 import { isPublication, type Publication } from "../../src/snapshot/log/entry.ts";
-import { readEntries, readEntry, readPublications } from "../../test/store/log-entries.ts";
+import { readEntries, readEntry, readPublications } from "../store/log-entries.ts";
 import type { ObjectStore } from "../../src/ports/store.ts";
 import { parsePublicationKey, snapshotFolder, snapshotText } from "../../src/store/paths.ts";
-import { wholeSnapshot } from "./crash-head.ts";
-import type { Operation } from "../../test/faults/crash-store.ts";
-import type { Report } from "./race-actors.ts";
+import { wholeSnapshot } from "../../tools/faults/crash-head.ts";
+import type { Operation } from "../faults/crash-store.ts";
+import type { Report } from "./actors.ts";
 
 /**
  * Knows which actor made which publication, and which objects nobody may remove: those that the head
  * and the publication before it need. Every method throws if a promise is broken.
  */
-export class RaceModel {
+export class StorePromises {
   readonly #store: ObjectStore;
   readonly #makers = new Map<number, string>();
   #needed: ReadonlySet<string> = new Set();
@@ -21,7 +21,7 @@ export class RaceModel {
     this.#store = store;
   }
 
-  /** Records the content of the store before the race. */
+  /** Records the content of the store before the world begins. */
   async begin(): Promise<void> {
     this.#first = (await readPublications(this.#store)).length;
     await this.#look();
@@ -32,9 +32,11 @@ export class RaceModel {
     if (kind === "delete" && this.#needed.has(key)) {
       throw new Error(`${actor} removed ${key}, which the head or the one before it needs`);
     }
-    if (kind !== "create" || result !== "created") return;
+    if (kind !== "create" || result === "taken") return;
     const number = parsePublicationKey(key);
-    if (number === null) return;
+    if (number === null || this.#makers.has(number)) return;
+    // A write that failed may have happened.
+    if (result instanceof Error && (await this.#store.get(key)) === null) return;
     const entry = await readEntry(this.#store, number);
     if (!isPublication(entry)) return;
     this.#makers.set(number, actor);
@@ -43,13 +45,17 @@ export class RaceModel {
 
   /**
    * Compares the reports with the log: each publication was made by the actor that claims it, or by
-   * one that was killed before it could report (null). Then checks all snapshots of the log.
+   * one that was killed before it could report (null), or got no answer (`unanswered`). Then checks all snapshots of
+   * the log.
    */
-  async end(reports: ReadonlyMap<string, Report | null>): Promise<void> {
+  async end(
+    reports: ReadonlyMap<string, Report | null>,
+    unanswered: ReadonlySet<string> = new Set(),
+  ): Promise<void> {
     const log = await readPublications(this.#store);
     for (const [actor, report] of reports) {
       const made = [...this.#makers].filter(([, maker]) => maker === actor);
-      if (report === null) {
+      if (report === null || (report.made === null && unanswered.has(actor))) {
         if (made.length > 1) throw new Error(`${actor} made ${made.length} publications`);
         continue;
       }

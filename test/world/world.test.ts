@@ -1,57 +1,82 @@
-/** Races in their short form; and a broken promise is counted as a loss. */
+/** Worlds of many seeds, and that a broken promise is found. `npm run world` runs more of them, and shortens a red one. */
+import "./sync-zlib.ts";
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { InterceptedStore } from "./crash-store.ts";
-import { levelText, publisher } from "../../tools/faults/race-actors.ts";
-import { HISTORIES, sessionNumber, type History } from "../../tools/faults/race-histories.ts";
-import { RaceModel } from "../../tools/faults/race-model.ts";
-import { localRaces } from "../../tools/faults/races.ts";
-import { MemoryStore } from "../store/memory-store.ts";
-import { seedOf } from "../../src/demo/random.ts";
 import type { ObjectStore } from "../../src/ports/store.ts";
 import { parsePublicationKey } from "../../src/store/paths.ts";
-import { Tally } from "../../tools/faults/fault.ts";
-import { RaceOrders } from "../../tools/faults/race-orders.ts";
-import { expectNothingLost, SEED } from "./short.ts";
+import { InterceptedStore } from "../faults/crash-store.ts";
+import { runs } from "../property/runs.ts";
+import { MemoryStore } from "../store/memory-store.ts";
+import { levelText, publisher } from "./actors.ts";
+import { HISTORIES, sessionNumber, type History } from "./histories.ts";
+import { StorePromises } from "./store-promises.ts";
+import { planOf, Worlds } from "./world.ts";
 
-test("nothing is lost when publishers, rollbacks and prunes run at once", async () => {
-  await expectNothingLost(localRaces);
+/** Ten times as many at night. */
+const { numRuns } = runs(1_000);
+
+test("every promise is kept in every world", async () => {
+  const worlds = new Worlds();
+  for (let seed = 1; seed <= numRuns; seed += 1) await worlds.run(planOf(seed));
 });
 
-test("the levels of a race are decimal text in every session", () => {
+test("the same seed gives the same trace", async () => {
+  for (const seed of [1, 2, 3]) {
+    const [one, two] = [await new Worlds().run(planOf(seed)), await new Worlds().run(planOf(seed))];
+    expect(one.length).toBeGreaterThan(100);
+    expect(two).toEqual(one);
+  }
+});
+
+test("without an actor or failures, it is another world, whose other actors have the same orders", async () => {
+  const without = new Set(["failures", "proxy 1", "operator"]);
+  const trace = await new Worlds().run({ seed: 3, without });
+  expect(trace.filter((line) => /^(?:proxy 1|operator)|refused:|unanswered:/.test(line))).toEqual(
+    [],
+  );
+});
+
+test("planted faults are found: one in the store, one in the state, one in the core", async () => {
+  for (const name of [
+    "archive-newest-stamp",
+    "verdicts-after-revocation",
+    "prune-keeps-only-head",
+  ]) {
+    const { code, stdout } = await run(["--planted", name]);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/: seed \d+: .*\n1 of 1 found\n$/)]);
+  }
+});
+
+test("a command without sense is refused, with the way on", async () => {
+  expect(await run(["--seed", "no"])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("expected a number from 1 to 999999999"),
+  });
+});
+
+test("the levels of a world are decimal text in every session", () => {
   const sessions = Array.from({ length: 100 }, (_, n) => sessionNumber(n));
   const levels = sessions.flatMap((session) => [0, 1].map((n) => levelText(10, session, n)));
   expect(levels.filter((text) => !/^10\.\d{3}$/.test(text))).toEqual([]);
   expect(new Set(levels).size).toBe(200);
 });
 
-test.each([805077502, 2209060117])(
-  "order %i, in which another run comes before a rollback, ends that rollback with a conflict",
-  async (order) => {
-    await new RaceOrders().run(order);
-  },
-);
-
-test.each([2955069474, 361526749])(
-  "order %i, in which a prune takes what another prune keeps, ends both without damage",
-  async (order) => {
-    await new RaceOrders().run(order);
-  },
-);
-
 async function begun(): Promise<{
   store: MemoryStore;
-  model: RaceModel;
+  model: StorePromises;
   clock: { ms: number; now(): number };
 }> {
   const clock = { ms: 0, now: () => clock.ms };
   const store = new MemoryStore();
   await (HISTORIES[0] as History).make(store, clock);
-  const model = new RaceModel(store);
+  const model = new StorePromises(store);
   await model.begin();
   return { store, model, clock };
 }
 
-test("a removal of an object that the head needs is a loss, also a publication that nobody made", async () => {
+test("a removal of an object that the head needs breaks a promise, also a publication that nobody made", async () => {
   const { store, model, clock } = await begun();
   const keys: string[] = [];
   for await (const { key } of store.list("sessions/")) keys.push(key);
@@ -72,7 +97,7 @@ test("a removal of an object that the head needs is a loss, also a publication t
   );
 });
 
-/** What a run may do wrong, and what some race must then say. */
+/** What a run may do wrong, and what some world must then say. */
 const WRONG: readonly [string, RegExp, (store: ObjectStore) => ObjectStore][] = [
   [
     "prunes that do not name a snapshot before they remove it",
@@ -101,16 +126,13 @@ const WRONG: readonly [string, RegExp, (store: ObjectStore) => ObjectStore][] = 
   ],
 ];
 
-test.for(WRONG)("%s lose in some race", async ([what, message, wrong]) => {
-  const orders = new RaceOrders(wrong);
-  const told: string[] = [];
-  const tally = new Tally(what, (text) => told.push(text));
-  const seed = SEED;
-  for (let race = 0; race < 400 && !told.some((text) => message.test(text)); race += 1) {
-    await tally.inject(`order ${race}`, () => orders.run(seedOf(`${seed} ${race}`)));
+test.for(WRONG)("%s are found", async ([, message, wrong]) => {
+  const worlds = new Worlds(wrong);
+  const broken: string[] = [];
+  for (let seed = 1; seed <= 400 && !message.test(broken.at(-1) ?? ""); seed += 1) {
+    await worlds.run(planOf(seed)).catch((error: Error) => broken.push(error.message));
   }
-  expect(tally.row.lost, `seed ${seed}`).toBe(told.length);
-  expect(told.at(-1)).toMatch(message);
+  expect(broken.at(-1)).toMatch(message);
 });
 
 /** The same store, with another way to create objects. */
@@ -127,4 +149,19 @@ function creating(
   intercepted.create = (key, bytes) =>
     instead(key, bytes, (itsKey, itsBytes) => create(itsKey, itsBytes));
   return intercepted;
+}
+
+async function run(args: readonly string[]) {
+  const child = promisify(execFile)(process.execPath, [
+    join(import.meta.dirname, "run.ts"),
+    ...args,
+  ]);
+  return child.then(
+    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+    ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({
+      code,
+      stdout,
+      stderr,
+    }),
+  );
 }

@@ -2,9 +2,9 @@
 import { sessionStartMs } from "../../src/market/session.ts";
 import type { ObjectStore } from "../../src/ports/store.ts";
 import { publicationKey, snapshotFileKey, FILES } from "../../src/store/paths.ts";
-import { at } from "../../test/cli/small-market.ts";
-import { publisher, roller, type Report } from "./race-actors.ts";
-import { InterceptedStore } from "../../test/faults/crash-store.ts";
+import { at } from "../cli/small-market.ts";
+import { publisher, roller, type Report } from "./actors.ts";
+import { InterceptedStore } from "../faults/crash-store.ts";
 
 /** Every history publishes sessions 0, 1 and 2; the racers publish later ones. */
 export const sessionNumber = (n: number): number => FIRST_SESSION + n;

@@ -6,18 +6,19 @@ import type { Clock } from "../../src/lib/clock.ts";
 import { ChipboardError } from "../../src/lib/errors.ts";
 import { USUAL_LIMITS } from "../../src/feed/finding.ts";
 import type { InputSource } from "../../src/feed/source.ts";
+import { copyStore } from "../../src/desk/copy-store.ts";
 import { prune } from "../../src/desk/prune.ts";
 import { rollBack } from "../../src/desk/rollback.ts";
 import type { Session } from "../../src/market/session.ts";
-import { publish } from "../../test/store/begun.ts";
+import { publish } from "../store/begun.ts";
 import { appendEntry } from "../../src/snapshot/log/append.ts";
 import { NO_KEYS } from "../../src/snapshot/log/sign.ts";
 import { readLogEnd } from "../../src/snapshot/log/walk.ts";
 import type { ObjectStore } from "../../src/ports/store.ts";
 import { snapshotText } from "../../src/store/paths.ts";
-import { ANY_TIME, EMPTY_PRUNE } from "../../test/store/log-entries.ts";
-import { catalogOf, quotesOf } from "../../test/cli/small-market.ts";
-import { STRICT } from "../../test/golden/golden-key.ts";
+import { ANY_TIME, EMPTY_PRUNE } from "../store/log-entries.ts";
+import { catalogOf, quotesOf } from "../cli/small-market.ts";
+import { STRICT } from "../golden/golden-key.ts";
 import { USUAL_REQUEST } from "../../src/publish/request.ts";
 
 /** What an actor reports when it has ended. */
@@ -31,7 +32,7 @@ export interface Report {
 
 export interface Actor {
   readonly name: string;
-  readonly kind: "publish" | "rollback" | "prune" | "stranger";
+  readonly kind: "publish" | "rollback" | "prune" | "copy" | "stranger";
   run(store: ObjectStore, clock: Clock): Promise<Report>;
 }
 
@@ -90,6 +91,17 @@ export const pruner = (name: string, keepDays: number): Actor => ({
   run: (store, clock) =>
     reported(async () => {
       await prune(store, keepDays, false, clock, STRICT, ANY_TIME);
+      return null;
+    }),
+});
+
+/** Copies the store to another one, which nobody else uses. */
+export const copier = (name: string, to: ObjectStore): Actor => ({
+  name,
+  kind: "copy",
+  run: (store) =>
+    reported(async () => {
+      await copyStore(store, to, false, () => {});
       return null;
     }),
 });
