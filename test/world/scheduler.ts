@@ -5,7 +5,7 @@
 import { uniformAt } from "../../src/demo/random.ts";
 import { UnreachableError } from "../../src/lib/errors.ts";
 
-/** An operation on the store or the state: what is done, and with which key. */
+/** An operation on the store or the state, and its key. */
 export interface Step {
   readonly kind: string;
   readonly key: string;

@@ -77,6 +77,8 @@ export class ServicePromises {
   readonly #granted = { starter: 0, pro: 0 };
   #usedBefore = 0;
   #revocation: "none" | "begun" | "done" = "none";
+  /** The proxies that have had a snapshot to serve. */
+  readonly #serving = new Set<string>();
   /** The proxies that have looked at the state since the key was revoked. */
   readonly #informed = new Set<string>();
 
@@ -187,6 +189,9 @@ export class ServicePromises {
       throw new Error(`${name} admits a key that does not exist: ${status}`);
     if (caller === "revoked" && before.isInformed && proxy.accounts.trouble === null)
       throw new Error(`${name} admits a revoked key, although it has looked: ${status}`);
+    if (proxy.live.current !== null) this.#serving.add(name);
+    if (told.code === "no_session" && this.#serving.has(name))
+      throw new Error(`${name} had a snapshot, and has none any more`);
     if (told.code === "quota_exceeded") {
       if (tierOf(caller) !== "starter") throw new Error(`${name} refuses ${caller} for its quota`);
       return;
@@ -221,11 +226,21 @@ export class ServicePromises {
       throw new Error(`${name} answers ${target} with other bytes than ${key} has`);
   }
 
-  /** The world stands still: what was granted is in the state, and nobody had more than there was. */
+  /**
+   * Nothing fails any more: each proxy serves the newest publication that it knows, granted calls are in the state,
+   * and nobody had more than there was.
+   */
   async end(failed: ReadonlySet<string>): Promise<void> {
-    for (const proxy of this.#proxies.values()) {
+    for (const [name, proxy] of this.#proxies) {
       await proxy.look();
       await proxy.accounts.counts.flush();
+      await proxy.poll();
+      await proxy.poll();
+      const { current, newest } = proxy.live;
+      if (current?.publication.number !== newest?.number)
+        throw new Error(
+          `${name} serves publication ${current?.publication.number} and knows ${newest?.number}`,
+        );
     }
     const { starter, pro } = this.#granted;
     const used = (await this.#state.used("starter")) - this.#usedBefore;

@@ -16,7 +16,7 @@ const calling =
   (sync: Sync) =>
   (bytes: Buffer, ...rest: [Callback] | [object, Callback]): void => {
     const callback = rest.at(-1) as Callback;
-    const options = rest.length > 1 ? (rest[0] as object) : {};
+    const options = rest.length > 1 ? rest[0] : {};
     let result: Buffer;
     try {
       result = sync(bytes, options);
@@ -46,11 +46,11 @@ const streaming = (sync: Sync) => (options?: object) => {
 };
 
 const replaced = {
-  gzip: calling(zlib.gzipSync as Sync),
-  gunzip: calling(zlib.gunzipSync as Sync),
-  inflateRaw: calling(zlib.inflateRawSync as Sync),
-  createGzip: streaming(zlib.gzipSync as Sync),
-  createGunzip: streaming(zlib.gunzipSync as Sync),
+  gzip: calling(zlib.gzipSync),
+  gunzip: calling(zlib.gunzipSync),
+  inflateRaw: calling(zlib.inflateRawSync),
+  createGzip: streaming(zlib.gzipSync),
+  createGunzip: streaming(zlib.gunzipSync),
 };
 for (const [name, value] of Object.entries(replaced))
   Object.defineProperty(zlib, name, { value, enumerable: true, configurable: true });
@@ -66,4 +66,4 @@ class SyncDecompressionStream extends TransformStream<Uint8Array, Uint8Array> {
     });
   }
 }
-globalThis.DecompressionStream = SyncDecompressionStream as unknown as typeof DecompressionStream;
+globalThis.DecompressionStream = SyncDecompressionStream;

@@ -13,6 +13,7 @@ import { requireSigned, requireVerified } from "../../tools/faults/crash-head.ts
 import { copied } from "../../tools/faults/crash-places.ts";
 import { InterceptedStore, isLogWrite, isWrite, type Operation } from "../faults/crash-store.ts";
 import { LogWitness } from "../faults/log-witness.ts";
+import { readPublications } from "../store/log-entries.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import {
   copier,
@@ -38,6 +39,8 @@ const STRANGERS = 0.15;
 /** The share of worlds in which operations fail, and the largest share of operations that do. */
 const FAILING = 0.4;
 const FAILURES_MAX = 0.06;
+/** So many times as often in the state, which is used less. */
+const STATE_FAILURES = 4;
 
 /** A world: its seed, and who or what does not take part although the seed says so. */
 export interface Plan {
@@ -114,16 +117,20 @@ export class Worlds {
       const service = new ServicePromises(store, state, clock, rate);
       await service.begin();
 
+      const copy = new MemoryStore("memory:copy");
       const reports = new Map<string, Report | null>();
       const failed = new Set<string>();
-      const actors = racers(rate, sessionAt(clock.ms)).filter(({ name }) => !without.has(name));
+      const actors = racers(rate, sessionAt(clock.ms), copy).filter(
+        ({ name }) => !without.has(name),
+      );
       const share = rate("failing") < FAILING ? rate("failures") * FAILURES_MAX : 0;
       const done = new Map<string, number>();
-      const failureOf = (actor: string): Failure | null => {
+      const failureOf = (actor: string, operation: Step): Failure | null => {
         const at = (done.get(actor) ?? 0) + 1;
         done.set(actor, at);
         const drawn = rate(`failure ${actor} ${at}`);
-        if (drawn >= share || without.has("failures")) return null;
+        const its = isStoreStep(operation) ? share : share * STATE_FAILURES;
+        if (drawn >= its || without.has("failures")) return null;
         return rate(`unanswered ${actor} ${at}`) < 0.5 ? "refused" : "unanswered";
       };
       const scheduler = new Scheduler(seed, {
@@ -132,7 +139,7 @@ export class Worlds {
           // prune stops itself.
           if (!actors.some(({ name }) => scheduler.isUnderWay(name)) && scheduler.draw() < 0.2)
             clock.ms += Math.round(scheduler.draw() * 3 * HOUR_MS);
-          const failure = actor === "stranger" ? null : failureOf(actor);
+          const failure = actor === "stranger" ? null : failureOf(actor, operation);
           const isCount = operation.kind === "state.count";
           // SQLite has counted no batch that failed.
           const kind = failure !== null && isCount ? "refused" : failure;
@@ -181,7 +188,7 @@ export class Worlds {
       await service.end(failed);
       await nextRun(store, witness, clock, strange);
       if (strange === null) await service.caughtUp();
-      await requireCopied(store);
+      await requireCopied(store, copy);
     } finally {
       await state?.close();
     }
@@ -200,7 +207,7 @@ export class Worlds {
 }
 
 /** Two to four publishers, up to two rollbacks, one or two prunes, sometimes a copy and a stranger. */
-function racers(rate: (place: number) => number, current: number): Actor[] {
+function racers(rate: (place: number) => number, current: number, copy: ObjectStore): Actor[] {
   const among = <T>(place: number, choices: readonly T[]): T =>
     choices[Math.floor(rate(place) * choices.length)] as T;
   const sessions = [2, 3, 3, 3, 4].map(sessionNumber).filter((session) => session <= current);
@@ -218,7 +225,7 @@ function racers(rate: (place: number) => number, current: number): Actor[] {
     ...Array.from({ length: among(4, [1, 1, 2]) }, (_, n) =>
       pruner(`prune ${n + 1}`, among(50 + n, [0, 0, 1])),
     ),
-    ...(rate(61) < 0.4 ? [copier("copy", new MemoryStore("memory:copy"))] : []),
+    ...(rate(61) < 0.4 ? [copier("copy", copy)] : []),
     ...(rate(60) < STRANGERS ? [stranger("stranger")] : []),
   ];
 }
@@ -281,11 +288,15 @@ async function nextRun(
   await witness.end();
 }
 
-/** A copy that nothing disturbs has the whole log, and its head verifies. */
-async function requireCopied(store: MemoryStore): Promise<void> {
-  const copy = new MemoryStore("memory:copy");
-  await copyStore(store, copy, false, () => {});
-  await requireVerified(copy);
+/**
+ * A copy has no entry before the objects that it names, wherever it was killed. One that nothing disturbs then has the
+ * whole log, and its head verifies.
+ */
+async function requireCopied(store: MemoryStore, copy: MemoryStore): Promise<void> {
+  if ((await readPublications(copy)).length > 0) await requireVerified(copy);
+  const whole = new MemoryStore("memory:whole");
+  await copyStore(store, whole, false, () => {});
+  await requireVerified(whole);
 }
 
 const isStoreStep = (operation: Step): operation is Operation =>
