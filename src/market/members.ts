@@ -124,6 +124,19 @@ export function clipMembers(members: Members, from: Day, to: Day): Members {
   return clipped;
 }
 
+/** The terms on the days that none of the others has. */
+export const besides = (terms: readonly Term[], others: readonly Term[]): readonly Term[] =>
+  others.reduce(
+    (left, { from, to }) =>
+      left
+        .flatMap((term) => [
+          { ...term, to: Math.min(term.to, from - 1) },
+          { ...term, from: Math.max(term.from, to + 1) },
+        ])
+        .filter((term) => term.from <= term.to),
+    terms,
+  );
+
 /** The members of all parts. Of two terms with the same days, the one that began first has them. */
 export function joinMembers(...parts: readonly Members[]): Members {
   const joined = new Map<string, Term[]>();

@@ -17,6 +17,7 @@ import {
   clipMembers,
   firstMemberDay,
   IndexValues,
+  besides,
   joinMembers,
   membersOf,
   type KeptLevel,
@@ -262,9 +263,17 @@ export function withRenamedMembers(
 ): StoredSeriesByIndex {
   const renamed = <T>(byId: ReadonlyMap<string, T>): ReadonlyMap<string, T> =>
     new Map([...byId].map(([id, item]) => [idOf(id), item]));
-  // Another contract may have had the new id, and have no levels any more.
-  const membersUnder = (members: Members): Members =>
-    joinMembers(...[...members].map(([id, terms]) => new Map([[idOf(id), terms]])));
+  // Another contract may have had the new id. It has no levels any more, so the days of both are the renamed one's.
+  const membersUnder = (members: Members): Members => {
+    const moved = joinMembers(
+      ...[...members]
+        .filter(([id]) => idOf(id) !== id)
+        .map(([id, terms]) => new Map([[idOf(id), terms]])),
+    );
+    const others = [...members].filter(([id]) => idOf(id) === id);
+    const left = others.map(([id, terms]) => [id, besides(terms, moved.get(id) ?? [])] as const);
+    return joinMembers(new Map(left), moved);
+  };
   return new Map(
     [...series].map(([index, { chained, ...others }]) => [
       index,

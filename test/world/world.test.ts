@@ -39,11 +39,7 @@ test("without an actor or failures, it is another world, whose other actors have
 });
 
 test("planted faults are found: one in the store, one in the state, one in the core", async () => {
-  for (const name of [
-    "archive-newest-stamp",
-    "verdicts-after-revocation",
-    "prune-keeps-only-head",
-  ]) {
+  for (const name of ["archive-newest-stamp", "verdicts-admit-revoked", "prune-keeps-only-head"]) {
     const { code, stdout } = await run(["--planted", name]);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/: seed \d+: .*\n1 of 1 found\n$/)]);
   }
