@@ -11,6 +11,9 @@ export interface Step {
   readonly key: string;
 }
 
+/** The kind of an operation that does nothing: its actor waits for others. */
+export const IDLE = "state.idle";
+
 /** How an operation ends that should fail: it did not happen, or it did and the answer is lost. */
 export type Failure = "refused" | "unanswered";
 
@@ -159,7 +162,7 @@ export class Scheduler {
     await this.#onlooker.after(player.name, operation, error ?? result);
     // An actor that repeats a list waits for another actor.
     const isAskedAgain = operation.kind === "list" && operation.key === player.lastListed;
-    if (isAskedAgain) player.priority = -step;
+    if (isAskedAgain || operation.kind === IDLE) player.priority = -step;
     if (operation.kind === "list") player.lastListed = operation.key;
     if (player.isKilled(operation)) player.state = "killed";
   }

@@ -16,12 +16,14 @@ import { isPublication } from "../../src/snapshot/log/entry.ts";
 import { readEntry } from "../store/log-entries.ts";
 import type { Operation } from "../faults/crash-store.ts";
 import { gatedState, startWorldProxy, type Heard, type WorldProxy } from "./proxy.ts";
-import type { Gate } from "./scheduler.ts";
+import { IDLE, type Gate } from "./scheduler.ts";
 import { CALLS_LEFT, type WorldState } from "./world-state.ts";
 
 const PROXIES = 2;
 const TURNS_MAX = 14;
 const AT_ONCE_MAX = 4;
+/** How often the operator waits for others before the key is revoked. */
+const WAITS_MAX = 100;
 
 type CallerName = keyof WorldState["keys"] | "keyless" | "unknown";
 const CALLERS: readonly CallerName[] = [
@@ -76,6 +78,8 @@ export class ServicePromises {
   readonly #proxies = new Map<string, WorldProxy>();
   readonly #granted = { starter: 0, pro: 0 };
   #usedBefore = 0;
+  /** Whether a proxy has admitted the key that is to be revoked. */
+  #isAdmitted = false;
   #revocation: "none" | "begun" | "done" = "none";
   /** The proxies that have had a snapshot to serve. */
   readonly #serving = new Set<string>();
@@ -117,6 +121,9 @@ export class ServicePromises {
   async #operate(gate: Gate, tell: (what: string) => void): Promise<void> {
     const driver = gatedState(await this.#state.open("use"), gate);
     const registry = new Registry(driver, this.#clock, "operator");
+    // A proxy that never saw the key cannot admit it too long.
+    for (let waits = 0; waits < WAITS_MAX && !this.#isAdmitted; waits += 1)
+      await gate({ kind: IDLE, key: "" }, async () => {});
     this.#revocation = "begun";
     try {
       await registry.revokeKey(keyIdOf(this.#state.keys.revoked));
@@ -180,6 +187,7 @@ export class ServicePromises {
     if (told.calls > 0 && caller !== "keyless") {
       this.#granted[caller === "pro" ? "pro" : "starter"] += told.calls;
     }
+    if (caller === "revoked" && status === 200) this.#isAdmitted = true;
     if (told.code === "invalid_key") {
       const mayBe = caller === "unknown" || (caller === "revoked" && this.#revocation !== "none");
       if (!mayBe) throw new Error(`${name} refuses the key of ${caller}, which is in force`);

@@ -26,7 +26,7 @@ import {
   type Report,
 } from "./actors.ts";
 import { HISTORIES, sessionNumber, type History } from "./histories.ts";
-import { Scheduler, type Failure, type Gate, type Step } from "./scheduler.ts";
+import { IDLE, Scheduler, type Failure, type Gate, type Step } from "./scheduler.ts";
 import { ServicePromises } from "./service-promises.ts";
 import { StorePromises } from "./store-promises.ts";
 import { WorldState } from "./world-state.ts";
@@ -139,7 +139,8 @@ export class Worlds {
           // prune stops itself.
           if (!actors.some(({ name }) => scheduler.isUnderWay(name)) && scheduler.draw() < 0.2)
             clock.ms += Math.round(scheduler.draw() * 3 * HOUR_MS);
-          const failure = actor === "stranger" ? null : failureOf(actor, operation);
+          const isSafe = actor === "stranger" || operation.kind === IDLE;
+          const failure = isSafe ? null : failureOf(actor, operation);
           const isCount = operation.kind === "state.count";
           // SQLite has counted no batch that failed.
           const kind = failure !== null && isCount ? "refused" : failure;
@@ -151,6 +152,7 @@ export class Worlds {
         },
         after: async (actor, operation, result) => {
           const end = result === "taken" ? " taken" : result instanceof Error ? " failed" : "";
+          if (operation.kind === IDLE) return;
           trace.push(`${actor} ${operation.kind} ${operation.key}${end}`);
           if (!isStoreStep(operation)) return;
           // A write that failed may have happened.
