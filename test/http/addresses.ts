@@ -17,10 +17,9 @@ export const dataPaths = (
       return path.endsWith("{id}") ? ids.map((id) => path.replace("{id}", id)) : [path];
     });
 
-/** Those that cost no call, of a service that was given no key to verify its log by; of the log its first entry. */
+/** Those that cost no call; of the log its first entry. */
 export const uncountedPaths = (caller: "everybody" | "key"): string[] =>
   Object.values(UNCOUNTED_ROUTES)
-    .filter((route) => route !== UNCOUNTED_ROUTES.logKeys)
     .filter(({ isKeyed }) => isKeyed === (caller === "key"))
     .map(({ path }) => path.replace("{id}", "1"));
 

@@ -79,7 +79,6 @@ export async function startWorldProxy(
     publicUrl: null,
     origin: "http://world.example",
     pollMs: 1_000,
-    logKeysPem: null,
     trustedHops: 0,
   };
   return {
