@@ -261,9 +261,16 @@ export function withRenamedMembers(
   series: StoredSeriesByIndex,
   idOf: (id: string) => string,
 ): StoredSeriesByIndex {
-  const renamed = <T>(byId: ReadonlyMap<string, T>): ReadonlyMap<string, T> =>
-    new Map([...byId].map(([id, item]) => [idOf(id), item]));
-  // Another contract may have had the new id. It has no levels any more, so the days of both are the renamed one's.
+  // Another contract may have had the new id. It has no levels any more, so the renamed one has the level and the days
+  // that both have.
+  const renamed = <T>(byId: ReadonlyMap<string, T>): ReadonlyMap<string, T> => {
+    const moved = [...byId].filter(([id]) => idOf(id) !== id);
+    return new Map(
+      [...byId, ...moved.map(([id, item]) => [idOf(id), item] as const)].filter(
+        ([id]) => idOf(id) === id,
+      ),
+    );
+  };
   const membersUnder = (members: Members): Members => {
     const moved = joinMembers(
       ...[...members]

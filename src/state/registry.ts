@@ -6,16 +6,14 @@
  * the database's error passes (see StateDriver).
  */
 import type { Storage } from "unstorage";
-import { type Clock, instantText } from "../lib/clock.ts";
+import { instantText, type Clock } from "../lib/clock.ts";
 import { ConflictError, InputError, RefusedError } from "../lib/errors.ts";
-import { type KeyTierName, TIERS } from "../market/tier.ts";
+import { TIERS, type KeyTierName } from "../market/tier.ts";
 import { daysWithCounts, forgetAtMs, monthOf, monthsWithCounts } from "../ports/month.ts";
 import type { StateDriver } from "../ports/state.ts";
-import { type SeenLog, type StoreNames, remembering, seenOf } from "../snapshot/log/lost.ts";
+import { remembering, seenOf, type SeenLog, type StoreNames } from "../snapshot/log/lost.ts";
 import {
-  type AccountLogEntry,
   NO_ACCOUNT,
-  type NotedChange,
   accountDetails,
   append,
   difference,
@@ -24,13 +22,10 @@ import {
   logDetails,
   logOf,
   systemUser,
+  type AccountLogEntry,
+  type NotedChange,
 } from "./account-log.ts";
 import {
-  type AccountChange,
-  type AccountRecord,
-  type Addition,
-  type KeyRecord,
-  type Write,
   accountItem,
   accountName,
   accountsNamed,
@@ -46,6 +41,11 @@ import {
   newAccount,
   requireStanding,
   voidAtMs,
+  type AccountChange,
+  type AccountRecord,
+  type Addition,
+  type KeyRecord,
+  type Write,
 } from "./accounts.ts";
 import {
   createKey,
@@ -57,14 +57,14 @@ import {
 } from "./api-keys.ts";
 import { seenIn, writeSeen } from "./seen-logs.ts";
 import {
-  type AccountView,
-  type KeyView,
   accountView,
   callsOf,
   keyView,
   keysWithUse,
   linkView,
   usageOf,
+  type AccountView,
+  type KeyView,
 } from "./account-views.ts";
 
 /** Notes a change for the log. */

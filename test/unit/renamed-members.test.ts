@@ -15,13 +15,19 @@ test.each([
   expect(besides(terms, others)).toEqual(expected);
 });
 
-test("the days of both are the renamed contract's, with its limit; the others stay", () => {
+test("days and level of both are the renamed contract's, with its limit; the others stay", () => {
   const members: Members = new Map([
     ["a", [term(1, 20)]],
     ["c", [term(10, 10), term(11, 12, 1)]],
     ["b", [term(5, 9)]],
   ]);
-  const chained = { members, link: null };
+  // The one that left comes last, and must not win for that.
+  const levels = new Map([
+    ["c", { usd: 3 }],
+    ["a", { usd: 1 }],
+    ["b", { usd: 2 }],
+  ]);
+  const chained = { members, link: { levels } };
   const series = new Map([["composite", { chained, restatements: [] }]]) as unknown;
   const renamed = withRenamedMembers(series as StoredSeriesByIndex, (id) =>
     id === "c" ? "a" : id,
@@ -30,4 +36,8 @@ test("the days of both are the renamed contract's, with its limit; the others st
     ["a", [term(1, 10), term(11, 12, 1), term(13, 20)]],
     ["b", [term(5, 9)]],
   ]);
+  expect(Object.fromEntries(renamed.get("composite")?.chained?.link?.levels ?? [])).toEqual({
+    a: { usd: 3 },
+    b: { usd: 2 },
+  });
 });

@@ -30,7 +30,7 @@ test("the same seed gives the same trace", async () => {
   }
 });
 
-test("without an actor or failures, it is another world, whose other actors have the same orders", async () => {
+test("a world runs without an actor or failures that its seed draws", async () => {
   const without = new Set(["failures", "proxy 1", "operator"]);
   const trace = await new Worlds().run({ seed: 3, without });
   expect(trace.filter((line) => /^(?:proxy 1|operator)|refused:|unanswered:/.test(line))).toEqual(
