@@ -27,11 +27,12 @@ interface Kept<V> {
   set(name: string, value: V): unknown;
 }
 
+/** Keeps an answer that was made. */
+export type Keep = (forms: Forms) => unknown;
+
 /** A snapshot's files and their parsed content, in memory or read when somebody asks for them. */
 export interface ServedSnapshot extends Pick<Manifest, "tiers"> {
   readonly stamp: SnapshotStamp;
-  /** Recent baskets and small selections by name and number of overdue sessions; null: none is kept. */
-  readonly computed: Kept<Forms> | null;
   /** By path relative to the snapshot's folder. Undefined: the snapshot has no such file. */
   readonly files: {
     get(path: string): PreparedFile | undefined;
@@ -50,6 +51,8 @@ export interface LiveSnapshot
     ServedSnapshot,
     Pick<Manifest, "judgements" | "options" | "attribution" | "carried" | "movement"> {
   readonly publication: Publication;
+  /** Recent baskets and small selections, by tier, address, parameters and number of overdue sessions. */
+  readonly computed: Kept<Forms>;
   readonly files: ServedSnapshot["files"] & { has(path: string): boolean };
   /** The free slice, in catalog order. */
   readonly free: readonly Contract[];

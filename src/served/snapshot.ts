@@ -138,7 +138,6 @@ export function servedSnapshot(
     },
     stamp,
     tiers,
-    computed: null,
     files: {
       get(path) {
         const entry = entries.get(path);

@@ -46,7 +46,7 @@ import {
 import type { Forms } from "../serve/entity.ts";
 import { cacheControl, overdueSessions } from "../serve/freshness.ts";
 import { PreparedFile } from "../serve/served-file.ts";
-import type { DataSources, Head, LiveSnapshot, ServedSnapshot } from "../world.ts";
+import type { DataSources, Head, Keep, LiveSnapshot, ServedSnapshot } from "../world.ts";
 import { readSelection, selected, type Selection } from "./selection.ts";
 import {
   depthDenial,
@@ -97,6 +97,10 @@ export function dataAnswers(sources: DataSources) {
     if (snapshot === null) return noSession(live, pollMs);
     const fault = asked.bodyFault();
     if (fault !== null) return fault;
+    const fresh = cacheControl("private", snapshot.stamp, nowMs);
+    const name = isOld ? null : keptName(asked, tier, snapshot);
+    const forms = name === null ? undefined : snapshot.computed.get(name);
+    if (forms !== undefined) return { kind: "found", forms, cacheControl: fresh };
     const faults = nameFaults(query, parametersOf(route));
     const vintage = isOld ? readVintage(query, nowMs, faults) : null;
     const basket = route.computedBy ? readBasket(query, faults) : null;
@@ -109,8 +113,8 @@ export function dataAnswers(sources: DataSources) {
     if (vintage !== null) return old(vintage, wanted, asked, reader, place, snapshot);
     const tooEarly = historyDenial(selection?.lastDate ?? null, tier, snapshot.publication);
     if (tooEarly !== null) return tooEarly;
-    const fresh = cacheControl("private", snapshot.stamp, nowMs);
-    return find(wanted, asked, reader, place, snapshot, snapshot, fresh);
+    const keep: Keep | null = name === null ? null : (forms) => snapshot.computed.set(name, forms);
+    return find(wanted, asked, reader, place, snapshot, snapshot, fresh, keep);
   };
 
   /** Answers with the data as it was published then. */
@@ -136,7 +140,7 @@ export function dataAnswers(sources: DataSources) {
       const snapshot = await archive.open(publication, place);
       if (isDenial(snapshot)) return snapshot;
       const fresh = vintage.isSettled ? SETTLED : cacheControl("private", head.stamp, asked.nowMs);
-      const found = await find(wanted, asked, reader, place, snapshot, head, fresh);
+      const found = await find(wanted, asked, reader, place, snapshot, head, fresh, null);
       // Files are opened later, and may be gone by then.
       return isSendable(found) ? { ...found, unopened, isPrivate: true } : found;
     } catch (error) {
@@ -166,7 +170,7 @@ export function dataAnswers(sources: DataSources) {
 
   /**
    * Finds what the request asks for in the snapshot: at once where no file must be read for it. `head` is the one
-   * served.
+   * served; `keep` takes an answer that is made for these parameters; null: none is kept.
    */
   function find(
     { route, id, basket, selection, faults }: Wanted,
@@ -176,6 +180,7 @@ export function dataAnswers(sources: DataSources) {
     snapshot: ServedSnapshot,
     head: ServedSnapshot,
     fresh: string,
+    keep: Keep | null,
   ): Outcome | Promise<Outcome> {
     const { stamp } = snapshot;
     const { tier } = reader;
@@ -183,14 +188,26 @@ export function dataAnswers(sources: DataSources) {
     if (basket !== null) {
       return keptAs(
         fresh,
-        pricedBasket(snapshot, head, tier, basket, faults, nowMs, place, platform),
+        pricedBasket(snapshot, head, tier, basket, faults, nowMs, place, platform, keep),
       );
     }
     const send = (file: PreparedFile): Outcome | Promise<Outcome> => {
       if (selection !== null) {
         return keptAs(
           fresh,
-          selected(selection, route, file, snapshot, head, log, asked, reader, place, platform),
+          selected(
+            selection,
+            route,
+            file,
+            snapshot,
+            head,
+            log,
+            asked,
+            reader,
+            place,
+            platform,
+            keep,
+          ),
         );
       }
       const overdue = overdueSessions(stamp, nowMs);
@@ -226,6 +243,15 @@ export function dataAnswers(sources: DataSources) {
     return withoutContract(snapshot, tier, id, base, query, contracts);
   }
 }
+
+/**
+ * The name under which a live snapshot keeps the answer to these parameters, as they were sent: callers repeat the same
+ * few baskets and selections, which are not even read again. Null: without parameters the answer is a file.
+ */
+const keptName = ({ path, query, nowMs }: Asked, tier: Tier, { stamp }: ServedSnapshot) =>
+  query.length === 0
+    ? null
+    : JSON.stringify([tier.name, path, query, overdueSessions(stamp, nowMs)]);
 
 /** The address alone may need no key. */
 const keyRequired = (route: DataRoute, tier: Tier): Denial =>

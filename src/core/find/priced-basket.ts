@@ -25,7 +25,7 @@ import {
   type Fault,
   type Query,
 } from "../../public/query.ts";
-import type { ServedSnapshot } from "../world.ts";
+import type { Keep, ServedSnapshot } from "../world.ts";
 import { askedOf, knownContracts, lookUp, offBoardFaults } from "./known-ids.ts";
 import { unknownContracts } from "./near-ids.ts";
 import { entityOf, tagOf, validatorsOf, type Forms } from "../serve/entity.ts";
@@ -82,8 +82,8 @@ export function readBasket(query: Query, faults: Fault[]): BasketQuery | null {
 }
 
 /**
- * The basket in the snapshot, or all its faults: `faults`, and the faults of its ids. It is priced later, unless
- * somebody has asked for it lately: callers repeat the same few, so a live snapshot keeps recent ones.
+ * The basket in the snapshot, or all its faults: `faults`, and the faults of its ids. It is priced later, and then
+ * kept.
  */
 export async function pricedBasket(
   snapshot: ServedSnapshot,
@@ -94,8 +94,9 @@ export async function pricedBasket(
   nowMs: number,
   place: Place,
   platform: Platform,
+  keep: Keep | null,
 ): Promise<Content | Denial> {
-  const { stamp, computed } = snapshot;
+  const { stamp } = snapshot;
   const file = await snapshot.baskets(tier, place);
   if (isDenial(file)) return faultsDenial(faults) ?? file;
   const known = await knownContracts(snapshot, head, place);
@@ -116,8 +117,6 @@ export async function pricedBasket(
   if (denial !== null) return denial;
   const overdue = overdueSessions(stamp, nowMs);
   const name = JSON.stringify([tier.name, items, weighting, amounts.join(), overdue]);
-  const priced = computed?.get(name);
-  if (priced !== undefined) return { kind: "found", forms: priced };
   const tagged = ofSnapshot(
     stamp,
     file.envelope,
@@ -131,8 +130,8 @@ export async function pricedBasket(
     const forms = {
       identity: entityOf({ ...tagged, body, sha256: platform.sha256(body), content }),
     };
-    computed?.set(name, forms);
-    return computed !== null || place.hold(body.length) ? forms : BUSY;
+    keep?.(forms);
+    return keep !== null || place.hold(body.length) ? forms : BUSY;
   };
   const isLaborious = parts.length > QUICK_PARTS_MAX;
   return {

@@ -39,7 +39,7 @@ import { prefersGzip } from "../serve/intent.ts";
 import type { Forms } from "../serve/entity.ts";
 import type { Chosen, PreparedFile } from "../serve/served-file.ts";
 import { QUICK_BYTES_MAX } from "../serve/stream.ts";
-import type { LogView, ServedSnapshot } from "../world.ts";
+import type { Keep, LogView, ServedSnapshot } from "../world.ts";
 import { isByMonth, namesBoth, namesIndices, type DataRoute } from "../../public/routes.ts";
 import { AFTER_MAX } from "../../public/uncounted-routes.ts";
 
@@ -106,7 +106,7 @@ export function readSelection(route: DataRoute, query: Query, faults: Fault[]): 
 
 /**
  * The lines of the file that the selection takes, or the refusal of its ids. The lines themselves are made
- * later, unless somebody has asked for the same few lately. Throws DamageError and UnreachableError.
+ * later, and then kept if they are few. Throws DamageError and UnreachableError.
  */
 export async function selected(
   selection: Selection,
@@ -119,13 +119,11 @@ export async function selected(
   { tier }: Reader,
   place: Place,
   platform: Platform,
+  keep: Keep | null,
 ): Promise<Content | Denial> {
   const limits = await limitsOf(selection, route, tier, snapshot, head, log, place);
   if (isDenial(limits)) return limits;
   const overdue = overdueSessions(snapshot.stamp, nowMs);
-  const key = JSON.stringify([file.path, selection.name, overdue]);
-  const known = snapshot.computed?.get(key);
-  if (known !== undefined) return { kind: "found", forms: known };
   const isCsv = "text" in route.body;
   const { asked } = limits;
   const chosen: Chosen = {
@@ -140,12 +138,12 @@ export async function selected(
       sizeBytes > CODED_FROM_BYTES && prefersGzip(fieldIn(headers, "accept-encoding"));
     const code = isCoded ? await platform.gzip(joined(plain), "fast") : null;
     const forms = file.selection(overdue, chosen, plain, code);
-    const isShared = sizeBytes <= REMEMBERED_BYTES_MAX && snapshot.computed !== null;
-    if (isShared) snapshot.computed.set(key, forms);
+    const isShared = sizeBytes <= REMEMBERED_BYTES_MAX && keep !== null;
+    if (isShared) keep(forms);
     return place.hold(isShared ? 0 : (code?.length ?? sizeBytes)) ? forms : BUSY;
   };
   // Of an old snapshot the store has to be read.
-  const isOld = snapshot.computed === null;
+  const isOld = keep === null;
   const isLaborious = isOld || workOf(file, limits.ids) > QUICK_BYTES_MAX;
   return {
     kind: "unmade",
