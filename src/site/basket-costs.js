@@ -26,7 +26,7 @@ export function costsOf(closes, parts, carryDaysOf, session) {
       ...close,
       sessionMs: Date.parse(sessionOf(close)),
     })),
-    /** How many of them are not after the day. */
+    /** How many of them are not after the end of the day. */
     passed: 0,
   }));
   const firsts = given.map(({ closes: [first] }) => (first ? dayOf(first.date) : Infinity));
@@ -37,7 +37,7 @@ export function costsOf(closes, parts, carryDaysOf, session) {
     const date = dateText(day);
     const endMs = Math.min((day + 0.5) * DAY_MS, Date.parse(session));
     for (const part of given) {
-      while ((part.closes[part.passed]?.date ?? "9") <= date) part.passed += 1;
+      while ((part.closes[part.passed]?.sessionMs ?? Infinity) <= endMs) part.passed += 1;
     }
     const own = given.flatMap(({ closes: all, passed, limitMs }) => {
       const close = all[passed - 1];
@@ -52,7 +52,7 @@ export function costsOf(closes, parts, carryDaysOf, session) {
     const exact = decimalOf(cost, USD_PLACES + QUANTITY_PLACES);
     const text = String(rounded(exact, USD_PLACES)).replace(/\.?0+$/, "");
     const breakReason = own
-      .flatMap((close) => (close.date === date && close.breakReason) || [])
+      .flatMap((close) => (close.sessionMs > endMs - DAY_MS && close.breakReason) || [])
       .join("; ");
     const at = new Date(endMs).toISOString();
     points.push({

@@ -335,8 +335,8 @@ export function contributionsTable(contributions, nameOf) {
       value: ({ cost_usd: cost }) => shareOf(cost, costs),
       html: ({ cost_usd: cost }) => figureHtml(shareOf(cost, costs)),
     },
-    { ...bar("Of the year’s change, %", "contribution"), name: "year" },
-    { ...bar("Of the 24 h change, %", "contribution_24h_pct"), head: "24 h, %", name: "day" },
+    { ...bar("1 year, % points", "contribution"), name: "year" },
+    { ...bar("24 h, % points", "contribution_24h_pct"), name: "day" },
     isOfQuantities
       ? { ...figureColumn("Share a year ago, %", "weight_pct", placesHtml), head: "Share then, %" }
       : figureColumn("Weight, %", "weight_pct", placesHtml),

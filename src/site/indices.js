@@ -28,7 +28,7 @@ const LARGEST = 20;
 const more = /** @type {HTMLButtonElement} */ (byId("more"));
 const trouble = byId("trouble");
 
-/** Why a contract is not in the index. */
+/** Why a contract is not in the rolling base. */
 const WHY = {
   no_base_level: "no level a year before the session",
   break: "a break since a year before the session",
@@ -128,7 +128,7 @@ function show(body) {
   showContributions(body);
   byId("excluded").hidden = body.excluded.length === 0;
   byId("excluded-count").textContent =
-    `${counted(body.excluded.length, "contract")} not in the index`;
+    `${counted(body.excluded.length, "contract")} not in the rolling base`;
   byId("excluded-list").innerHTML = body.excluded
     .map(({ id, reason }) => `<li data-id="${escaped(id)}">${nameOf(id)}: ${WHY[reason]}</li>`)
     .join("");

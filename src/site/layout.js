@@ -171,7 +171,7 @@ export function layout(points, options) {
         y: y(point.close),
         isHigh: at === 0,
         isOnPlot: comparable === 0,
-        text: `${at === 0 ? "High" : "Low"} ${closeText(point, decimals)}, ${dayText(point.date)}`,
+        text: `${at === 0 ? "High" : "Low"} ${closeText(point, decimals)}, ${sinceText(point)}`,
       }))
       .filter((_, at, [high, low]) => high?.y !== low?.y),
     end,
@@ -185,6 +185,10 @@ export function layout(points, options) {
     columns,
   };
 }
+
+/** The day of a level; of one that was in force where the range begins, since when. @param {Point} point */
+const sinceText = (point) =>
+  (placeOf(point) > sessionOf(point) ? "since " : "") + dayText(point.date);
 
 /** Where a level begins on a chart. @param {Point} point */
 export const placeOf = (point) => point.at ?? sessionOf(point);

@@ -236,10 +236,10 @@ export function titleOf(name, range, changes, points, decimals) {
   return said.length === 0 ? name : `${name}: ${said.join(", ")}`;
 }
 
-/** `1 year: +203.85 %`, or `1 year: n/a`. @param {string} range @param {Changes} changes */
+/** `1 year: +203.85 %` with a space that does not break, or `1 year: n/a`. @param {string} range @param {Changes} changes */
 export function changeWords(range, changes) {
   const change = changes[range];
-  const figure = change == null ? "n/a" : `${signedText(String(change))} %`;
+  const figure = change == null ? "n/a" : `${signedText(String(change))}\u00A0%`;
   return `${RANGE_WORDS[range]}: ${figure}`;
 }
 

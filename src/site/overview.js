@@ -66,37 +66,43 @@ const INDICES_SHOWN = 13;
  * @param {readonly Index[]} indices the composite first
  * @param {ReadonlyMap<string, Line>} lines by id; empty of older snapshots
  */
-export const overviewTable = (indices, lines) =>
-  tableHtml(
-    "",
-    [
-      {
-        label: "Index",
-        html: ({ id, name }, at) =>
-          `<a href="indices#${escaped(id)}">${at === 0 ? "Composite" : foreign(name)}</a>`,
-      },
-      {
-        label: "90 days",
-        name: "line",
-        html: (index) => {
-          const closes = lineOf(index, lines);
-          return closes.length === 0 ? "" : sparkline(lineOfIndex(closes));
+export function overviewTable(indices, lines) {
+  const newest = indices
+    .map(({ series_date: date }) => date ?? "")
+    .reduce((a, b) => (a > b ? a : b), "");
+  return (
+    tableHtml(
+      "",
+      [
+        {
+          label: newest === "" ? "Index" : `Index, closes of <time>${escaped(newest)}</time>`,
+          html: ({ id, name }, at) =>
+            `<a href="indices#${escaped(id)}">${at === 0 ? "Composite" : foreign(name)}</a>`,
         },
-      },
-      {
-        label: "30 d %",
-        name: "n",
-        html: (index) => changeHtml(changeOfCloses(lineOf(index, lines), "30d")),
-      },
-      {
-        label: "24 h %",
-        name: "n",
-        html: (index) => changeHtml(changeOfCloses(lineOf(index, lines), "24h")),
-      },
-    ],
-    indices.slice(0, INDICES_SHOWN),
-    ({ id }) => ` data-id="${escaped(id)}"`,
-  ) + `\n<p><a href="indices">All ${indices.length} indices</a></p>`;
+        {
+          label: "90 days",
+          name: "line",
+          html: (index) => {
+            const closes = lineOf(index, lines);
+            return closes.length === 0 ? "" : sparkline(lineOfIndex(closes));
+          },
+        },
+        {
+          label: "30 d %",
+          name: "n",
+          html: (index) => changeHtml(changeOfCloses(lineOf(index, lines), "30d")),
+        },
+        {
+          label: "24 h %",
+          name: "n",
+          html: (index) => changeHtml(changeOfCloses(lineOf(index, lines), "24h")),
+        },
+      ],
+      indices.slice(0, INDICES_SHOWN),
+      ({ id }) => ` data-id="${escaped(id)}"`,
+    ) + `\n<p><a href="indices">All ${indices.length} indices</a></p>`
+  );
+}
 
 const MOVES = 5;
 

@@ -129,10 +129,10 @@ function facts(body) {
     ],
     ["Inputs", count("inputs")],
     ["Range of the inputs, USD", range("low_usd", "high_usd")],
-    ["52 weeks, all sessions, USD", range("low_52w_usd", "high_52w_usd")],
+    ["Lowest to highest given in a year, USD", range("low_52w_usd", "high_52w_usd")],
     ["AI exposure, % of demand", count("ai_exposure_pct")],
     [
-      "24-hour change since",
+      "24-hour change against the level of",
       compared && compared !== dayBefore && value("prev_as_of", escaped(compared)),
     ],
     ["Age of the level, days", body.age_days > 0 && count("age_days")],

@@ -217,7 +217,7 @@ describe.each(TIER_NAMES)("%s", (tier) => {
     const change = changeIn([since, closes.at(-1)]);
     const figure = `${change < 0 ? "\u{2212}" : "+"}${Math.abs(change).toFixed(2)}`;
     expect(await page.textContent("#composite .chart-title")).toBe(
-      `Memory and semiconductor prices, ${range}: ${figure} %`,
+      `Memory and semiconductor prices, ${range}: ${figure}\u00A0%`,
     );
     const chart = page.locator("#composite [role=img]");
     expect(await chart.getAttribute("aria-label")).toContain(

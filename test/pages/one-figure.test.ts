@@ -65,7 +65,8 @@ function rowIn(html: string, id: string): string {
   const from = html.indexOf(`data-id="${id}"`);
   return html.slice(from, html.indexOf("</tr>", from));
 }
-const titleFigure = (title: string): string => title.split(": ").at(-1)?.replace(" %", "") ?? "";
+const titleFigure = (title: string): string =>
+  title.split(": ").at(-1)?.replace("\u00A0%", "") ?? "";
 
 /** A sheet has no figure that the screen does not have. */
 async function expectOnPaper(page: Page): Promise<void> {

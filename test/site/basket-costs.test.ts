@@ -75,12 +75,13 @@ describe("a basket", () => {
     ["rare", days(10, "10", null, null, null, null, "60")],
     ["broken", [...days(10, "500"), closeOf("2026-11-11", "5", "Another tray"), ...days(12, "6")]],
     ["large", days(10, "999999999.999999", "0.000001")],
+    ["late", [{ ...closeOf("2026-11-10", "1"), session: "2026-11-11T00:00:00.000Z" }]],
     ["early", [{ ...closeOf("2026-11-10", "1"), session: "2026-11-10T00:00:00.000Z" }]],
   ]);
   const of = (
     parts: Record<string, string>,
     carryDays: Record<string, number> = {},
-    session = "2026-11-16T00:00:00.000Z",
+    session = "2026-11-16T12:00:00.000Z",
   ): (readonly [string, string | undefined, unknown])[] =>
     costsOf(closes, new Map(Object.entries(parts)), (id) => carryDays[id] ?? 45, session).map(
       ({ date, text, breakReason }) => [date, text, breakReason || null],
@@ -107,6 +108,10 @@ describe("a basket", () => {
     // A level of midnight is two days old at midnight, and older at noon.
     expect(dates(2, "early", "2026-11-12T00:00:00.000Z")).toHaveLength(3);
     expect(dates(2, "early", "2026-11-12T12:00:00.000Z")).toHaveLength(2);
+  });
+
+  test("costs nothing at noon from a level of the midnight after it", () => {
+    expect(of({ late: "1" }).map(([date]) => date)[0]).toBe("2026-11-11");
   });
 
   test("begins at the last break of its parts", () => {

@@ -112,7 +112,7 @@ test("a chart begins with the wanted range, or the longest one that the depth ha
 test("a title has the API's figure of its range, or the levels where there is none", () => {
   const changes = { "90d": 50, "1y": null };
   const { points } = drawnOf(QUARTERLY, "90d");
-  expect(titleOf("A", "90d", changes, points, Infinity)).toBe("A, 90 days: +50.00 %");
+  expect(titleOf("A", "90d", changes, points, Infinity)).toBe("A, 90 days: +50.00\u00A0%");
   expect(titleOf("A", "1y", changes, points, Infinity)).toBe("A, 1 year: n/a");
   expect(titleOf("A", "6m", changes, points, Infinity)).toBe(
     "A: 4.00 on 3 Aug 2026, 6.00 on 2 Nov 2026",
