@@ -155,7 +155,8 @@ export class ServicePromises {
         const asks = Array.from({ length }, (_, at) =>
           this.#ask(name, proxy, `${place} ${at}`, tell),
         );
-        await Promise.all(asks);
+        const looks = this.#rate(`${place} looks`) < 0.4 ? [this.#look(name, proxy)] : [];
+        await Promise.all([...asks, ...looks]);
       }
     }
   }

@@ -39,6 +39,8 @@ const STRANGERS = 0.15;
 /** The share of worlds in which operations fail, and the largest share of operations that do. */
 const FAILING = 0.4;
 const FAILURES_MAX = 0.06;
+/** The share of worlds in which actors are stopped for an hour or more, as a machine that sleeps is. */
+const STOPPING = 0.3;
 /** So many times as often in the state, which is used less. */
 const STATE_FAILURES = 4;
 
@@ -120,10 +122,15 @@ export class Worlds {
       const copy = new MemoryStore("memory:copy");
       const reports = new Map<string, Report | null>();
       const failed = new Set<string>();
-      const actors = racers(rate, sessionAt(clock.ms), copy).filter(
+      let writesCopy: Gate | null = null;
+      const gatedCopy = new InterceptedStore(copy, ({ kind, key }, run) =>
+        writesCopy === null ? run() : writesCopy({ kind: `copy.${kind}`, key }, run),
+      );
+      const actors = racers(rate, sessionAt(clock.ms), gatedCopy).filter(
         ({ name }) => !without.has(name),
       );
       const share = rate("failing") < FAILING ? rate("failures") * FAILURES_MAX : 0;
+      const isStopping = rate("stopping") < STOPPING;
       const done = new Map<string, number>();
       const failureOf = (actor: string, operation: Step): Failure | null => {
         const at = (done.get(actor) ?? 0) + 1;
@@ -135,9 +142,10 @@ export class Worlds {
       };
       const scheduler = new Scheduler(seed, {
         before: (actor, operation) => {
-          // No run takes an hour: then a prune may remove the files of a running publish, and a
-          // prune stops itself.
-          if (!actors.some(({ name }) => scheduler.isUnderWay(name)) && scheduler.draw() < 0.2)
+          // A run of more than an hour is the rare case: then a prune may remove the files of a running
+          // publish, and a prune stops itself.
+          const isQuiet = !actors.some(({ name }) => scheduler.isUnderWay(name));
+          if (scheduler.draw() < (isQuiet ? 0.2 : isStopping ? 0.01 : 0))
             clock.ms += Math.round(scheduler.draw() * 3 * HOUR_MS);
           const isSafe = actor === "stranger" || operation.kind === IDLE;
           const failure = isSafe ? null : failureOf(actor, operation);
@@ -167,6 +175,7 @@ export class Worlds {
         reports.set(actor.name, null);
         scheduler.add(actor.name, killOf(rate, at), async (gate) => {
           const own = new InterceptedStore(store, gate);
+          if (actor.kind === "copy") writesCopy = gate;
           const its = actor.kind === "stranger" ? own : this.#intercepted(witness.watched(own));
           reports.set(actor.name, await actor.run(its, clock));
         });
@@ -236,7 +245,7 @@ function racers(rate: (place: number) => number, current: number, copy: ObjectSt
 function killOf(rate: (place: number) => number, at: number): (operation: Step) => boolean {
   const drawn = rate(100 + at);
   const isAtLog = drawn < 0.15;
-  let left = drawn < 0.3 ? 1 + Math.floor(rate(200 + at) * (isAtLog ? 4 : 40)) : 0;
+  let left = drawn < 0.3 ? 1 + Math.floor(rate(200 + at) ** 2 * (isAtLog ? 4 : 200)) : 0;
   return (operation) =>
     (!isAtLog || (isStoreStep(operation) && isLogWrite(operation))) && (left -= 1) === 0;
 }
@@ -302,7 +311,7 @@ async function requireCopied(store: MemoryStore, copy: MemoryStore): Promise<voi
 }
 
 const isStoreStep = (operation: Step): operation is Operation =>
-  !operation.kind.startsWith("state.");
+  !/^(?:state|copy)\./.test(operation.kind);
 
 function digestRate(seed: number, place: number | string): number {
   return createHash("sha256").update(`${seed} ${place}`).digest().readUInt32LE() / 2 ** 32;
