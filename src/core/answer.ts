@@ -22,13 +22,13 @@ import {
 } from "./caller.ts";
 import { Exchange } from "./exchange.ts";
 import { fits, isLink, targetOf, tokenIn } from "./find/link-target.ts";
-import { isSendable, type Body, type Reply } from "./outcome.ts";
+import { isSendable, type Body, type Reply, type Unread } from "./outcome.ts";
 import { ALLOWED_METHODS, optionsReply, problemReply } from "./problem-reply.ts";
 import { callerFields, quotaExceeded, remaining, remainingAfter } from "./quota.ts";
 import { planOf, replyOf, stoppedReply, unsatisfiable } from "./reply.ts";
 import { requestIds } from "./request-id.ts";
 import type { RawFields } from "./serve/entity.ts";
-import { asksForAny, intentOf, stopOf } from "./serve/intent.ts";
+import { asksForAny, intentOf, likelyForms, namesTags, stopOf } from "./serve/intent.ts";
 import type { World } from "./world.ts";
 
 /** An answer, for a host to send. */
@@ -201,9 +201,16 @@ async function outcomeOf(
   held.place = place;
 
   // Find.
-  const found = await (address.reader === "everybody"
+  const payer = address.reader !== "everybody" && address.isCounted ? reader : null;
+  const limit = payer?.tier.callsPerMonth ?? null;
+  let found = await (address.reader === "everybody"
     ? address.find(exchange)
     : address.find(exchange, reader as AdmittedCaller, place));
+  if (found.kind === "unread") {
+    const decided = await decidedUnread(found, payer, exchange, world);
+    if (decided !== null) return decided;
+    found = await found.read();
+  }
   if (!isSendable(found)) return found;
 
   // Refuse or 304: decided by the answer's header, without its body.
@@ -212,8 +219,6 @@ async function outcomeOf(
   const isOutside = stop === null && plan.intent?.status === 416;
   // A 304 to `*` costs a call: it tells a caller without a copy something. Any other is free.
   const isFree = isOutside || stop?.status === 412 || (stop !== null && !asksForAny(headers));
-  const payer = address.reader !== "everybody" && address.isCounted ? reader : null;
-  const limit = payer?.tier.callsPerMonth ?? null;
   let used = 0;
   if (payer !== null && isFree) {
     // Written with the others of this turn of the loop, as counted answers are: one by one, each
@@ -272,6 +277,30 @@ async function outcomeOf(
     if (found.unopened === undefined) throw error;
     return await found.unopened(error);
   }
+}
+
+/**
+ * The refusal of a caller without a call left, or what the tags that the request names come to; null: the answer has to
+ * be read. `*` and dates are looked at once it is.
+ */
+async function decidedUnread(
+  { tags, cacheControl }: Unread,
+  payer: AdmittedCaller | null,
+  exchange: Exchange,
+  { accounts, turns }: World,
+): Promise<Reply | Denial | null> {
+  const { ask, nowMs } = exchange;
+  const limit = payer?.tier.callsPerMonth ?? null;
+  let used = 0;
+  if (payer !== null && limit !== null) {
+    await turns.later();
+    used = await accounts.counts.used(payer.subject, nowMs);
+    if (used >= limit) return quotaExceeded(payer, nowMs);
+  }
+  const stop = namesTags(ask.headers) ? stopOf(likelyForms(tags, ask.headers), ask) : null;
+  if (stop === null) return null;
+  if (payer !== null) exchange.callsLeft = remainingAfter(limit, used);
+  return stoppedReply(stop, { cacheControl });
 }
 
 /** Identifies the caller, once per request. */

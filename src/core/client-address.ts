@@ -53,6 +53,14 @@ export function addressGroup(address: string): AddressGroup {
   return `${groups.slice(0, 4).join(":")}::/64`;
 }
 
+/** The network of one home: the IPv6 /56 of a /64; an IPv4 address is its own. */
+export function homeOf(group: AddressGroup): string {
+  const parts = group.split(":");
+  if (parts.length < 4) return group;
+  const subnet = Number.parseInt(parts[3] as string, 16) >> 8;
+  return `${parts.slice(0, 3).join(":")}:${subnet.toString(16)}::/56`;
+}
+
 /** For logs: enough to tell networks apart, not a person (IPv4 /24, IPv6 /48). */
 export function shortened(group: AddressGroup): string {
   if (isIPv4(group)) return group.replace(/\d+$/, "0/24");

@@ -70,6 +70,17 @@ export interface Unmade extends Sendable {
   make(place: Place): Promise<Forms | Denial>;
 }
 
+/**
+ * An answer of which only its tags are known: the quota, and the tags that the caller names, decide before anything is
+ * read for it.
+ */
+export interface Unread extends Sendable {
+  readonly kind: "unread";
+  /** In each coding that it may have. */
+  readonly tags: Forms<Validators>;
+  read(): Promise<ReadOutcome>;
+}
+
 /** Bytes, of which a list is one body, or a stream of them. */
 export type Body = Exclude<Entity["body"], Function> | ReadableStream<Uint8Array>;
 
@@ -88,10 +99,11 @@ export interface Reply {
 }
 
 /** Each has its `kind`: something to send, which preconditions and the quota may stop, or an answer as it is. */
-export type Outcome = Found | Unmade | Reply | Denial;
+export type ReadOutcome = Found | Unmade | Reply | Denial;
+export type Outcome = ReadOutcome | Unread;
 
 /** Whether preconditions and the quota may stop it. */
-export const isSendable = (outcome: Outcome): outcome is Found | Unmade =>
+export const isSendable = (outcome: ReadOutcome): outcome is Found | Unmade =>
   outcome.kind === "found" || outcome.kind === "unmade";
 
 /** Something to send, before it is known how long caches may keep it. */

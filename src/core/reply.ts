@@ -28,7 +28,10 @@ export function planOf(found: Found | Unmade, ask: Ask): Plan {
 }
 
 /** The answer without the entity. */
-export function stoppedReply(stop: Stop, { cacheControl }: Found | Unmade): Reply | Denial {
+export function stoppedReply(
+  stop: Stop,
+  { cacheControl }: Pick<Found, "cacheControl">,
+): Reply | Denial {
   if (stop.status === 412) {
     return deny("precondition_failed", "The answer is another version than these fields ask for.");
   }

@@ -15,8 +15,7 @@ import {
 import { counted } from "../lib/text.ts";
 import type { Certificate } from "../hosts/node/server.ts";
 import { feedFigures } from "../market/feed-figures.ts";
-import { behindMs, overdueSessions } from "../core/serve/freshness.ts";
-import { stampOf } from "../served/snapshot.ts";
+import { behindMs, overdueSessions, stampOf } from "../core/serve/freshness.ts";
 import { findSnapshot, type FoundSnapshot } from "../desk/find-snapshot.ts";
 import { verifySnapshots } from "../desk/verify.ts";
 import { sessionKey } from "../market/session.ts";

@@ -16,13 +16,13 @@ import type { Publication } from "../snapshot/log/entry.ts";
 import { readManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../ports/store.ts";
 import { FILES } from "../store/paths.ts";
+import { stampOf } from "../core/serve/freshness.ts";
 import { BUSY, type Denial } from "../public/problems.ts";
 import type { LoadOptions } from "./load.ts";
 import {
   ENTRY_BYTES,
   nameOn,
   servedSnapshot,
-  stampOf,
   storedBytes,
   type Kept,
   type Listed,

@@ -17,7 +17,8 @@ import { FILES } from "../store/paths.ts";
 import type { PreparedFile } from "../core/serve/served-file.ts";
 import type { LiveSnapshot } from "../core/world.ts";
 import type { Platform } from "../ports/platform.ts";
-import { servedSnapshot, stampOf, storedBytes, type Kept, type Shelf } from "./snapshot.ts";
+import { stampOf } from "../core/serve/freshness.ts";
+import { servedSnapshot, storedBytes, type Kept, type Shelf } from "./snapshot.ts";
 
 /** Callers repeat the same few baskets and selections. One takes 2 to 25 kB. */
 const COMPUTED_MAX = 500;

@@ -7,7 +7,7 @@
 import { atOnce } from "../lib/at-once.ts";
 import { DamageError } from "../lib/errors.ts";
 import { NO_QUEUE, type Place } from "../lib/turns.ts";
-import { parseSession, sessionStartMs, type Session } from "../market/session.ts";
+import { parseSession, type Session } from "../market/session.ts";
 import { historyFrom, TIERS } from "../market/tier.ts";
 import { parseBasketFile, type BasketFile } from "../render/basket-file.ts";
 import { parseCloseCounts } from "../render/close-counts.ts";
@@ -162,17 +162,6 @@ export function servedSnapshot(
 /** The name on a shelf: all publications of one snapshot share its files. */
 export const nameOn = (publication: Publication, path: string): string =>
   `${snapshotText(publication)} ${publication.manifest_sha256} ${path}`;
-
-/** What all files of the publication's snapshot share. `graceMs` Infinity: it is never overdue. */
-export const stampOf = (publication: Publication, graceMs: number): SnapshotStamp => ({
-  text: snapshotText(publication),
-  manifestSha256: publication.manifest_sha256,
-  publication: publication.number,
-  head: publication.session,
-  headMs: sessionStartMs(publication.session),
-  publishedAtMs: Date.parse(publication.at),
-  graceMs,
-});
 
 export const storedBytes = ({ bytes, gzip, stored }: FileEntry): number =>
   (stored === "gzip" ? 0 : bytes) + (gzip?.bytes ?? 0);

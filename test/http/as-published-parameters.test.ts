@@ -293,7 +293,11 @@ describe("the order of the checks", () => {
       await expectCode(spent, path, { key, headers: beyond }, "quota_exceeded");
       await expectCode(spent, `${API}/prices?publication=99`, { key }, "not_published");
       await expectCode(spent, `${API}/prices?publication=2`, { key }, "tier_required");
-      await expectCode(spent, `${API}/prices/no-such?publication=3`, { key }, "unknown_contract");
+      await expectCode(spent, `${API}/prices/no-such?publication=3`, { key }, "quota_exceeded");
+      const other = { key: spent.pro, headers: { "if-match": '"other"' } };
+      await expectCode(spent, `${API}/prices/no-such?publication=3`, other, "precondition_failed");
+      const any = { key: spent.pro, headers: { "if-match": "*" } };
+      await expectCode(spent, `${API}/prices/no-such?publication=3`, any, "unknown_contract");
     } finally {
       await spent.close();
       await rm(state, { recursive: true, force: true });

@@ -12,10 +12,11 @@ import {
   movedReply,
   type Asked,
   type Outcome,
+  type ReadOutcome,
   type Reader,
   type Reply,
 } from "../outcome.ts";
-import { pricedBasket, readBasket, type BasketQuery } from "./priced-basket.ts";
+import { basketTags, pricedBasket, readBasket, type BasketQuery } from "./priced-basket.ts";
 import {
   delisting,
   findFormerIndex,
@@ -44,8 +45,8 @@ import {
   type DataRoute,
 } from "../../public/routes.ts";
 import type { Forms } from "../serve/entity.ts";
-import { cacheControl, overdueSessions } from "../serve/freshness.ts";
-import { PreparedFile } from "../serve/served-file.ts";
+import { cacheControl, overdueSessions, stampOf } from "../serve/freshness.ts";
+import { PreparedFile, tagsUnread } from "../serve/served-file.ts";
 import type { DataSources, Head, Keep, LiveSnapshot, ServedSnapshot } from "../world.ts";
 import { readSelection, selected, type Selection } from "./selection.ts";
 import {
@@ -54,6 +55,7 @@ import {
   historyDenial,
   namesEntry,
   readVintage,
+  type Vintage,
   type VintageQuery,
 } from "./vintage.ts";
 
@@ -117,35 +119,53 @@ export function dataAnswers(sources: DataSources) {
     return find(wanted, asked, reader, place, snapshot, snapshot, fresh, keep);
   };
 
-  /** Answers with the data as it was published then. */
-  async function old(
+  /**
+   * Answers with the data as it was published then. Nothing is read of it for a caller without a call left, or who names
+   * tags that decide.
+   */
+  function old(
     query: VintageQuery,
     wanted: Wanted,
     asked: Asked,
     reader: Reader,
     place: Place,
     head: LiveSnapshot,
-  ): Promise<Outcome> {
-    let publication: Publication | null = null;
-    const unopened = (error: unknown): Promise<Denial> => denialOf(error, publication, asked);
+  ): Outcome | Promise<Outcome> {
+    const { tier } = reader;
+    let vintage: Vintage | Denial;
     try {
-      const vintage = findVintage(query, log, reader.tier);
-      if (isDenial(vintage)) return vintage;
-      ({ publication } = vintage);
-      const denial =
-        depthDenial(vintage, reader.tier, head.stamp.head) ??
-        historyDenial(wanted.selection?.lastDate ?? null, reader.tier, publication);
-      if (denial !== null) return denial;
-      if (log.isPruned(publication)) return pruned(publication.number);
-      const snapshot = await archive.open(publication, place);
-      if (isDenial(snapshot)) return snapshot;
-      const fresh = vintage.isSettled ? SETTLED : cacheControl("private", head.stamp, asked.nowMs);
-      const found = await find(wanted, asked, reader, place, snapshot, head, fresh, null);
-      // Files are opened later, and may be gone by then.
-      return isSendable(found) ? { ...found, unopened, isPrivate: true } : found;
+      vintage = findVintage(query, log, tier);
     } catch (error) {
-      return unopened(error);
+      return denialOf(error, null, asked);
     }
+    if (isDenial(vintage)) return vintage;
+    const { publication, isSettled } = vintage;
+    const { route, id, basket, selection } = wanted;
+    const denial =
+      depthDenial(vintage, tier, head.stamp.head) ??
+      historyDenial(selection?.lastDate ?? null, tier, publication);
+    if (denial !== null) return denial;
+    if (log.isPruned(publication)) return pruned(publication.number);
+    const fresh = isSettled ? SETTLED : cacheControl("private", head.stamp, asked.nowMs);
+    const stamp = stampOf(publication, Infinity);
+    const path = route.file(tier.name, id);
+    const tags =
+      basket === null
+        ? tagsUnread(platform, stamp, tier, path, selection?.name ?? "")
+        : basketTags(basket, stamp, tier, platform);
+    const unopened = (error: unknown): Promise<Denial> => denialOf(error, publication, asked);
+    const read = async () => {
+      try {
+        const snapshot = await archive.open(publication, place);
+        if (isDenial(snapshot)) return snapshot;
+        const found = await find(wanted, asked, reader, place, snapshot, head, fresh, null);
+        // Files are opened later, and may be gone by then.
+        return isSendable(found) ? { ...found, unopened, isPrivate: true } : found;
+      } catch (error) {
+        return unopened(error);
+      }
+    };
+    return { kind: "unread", tags, cacheControl: fresh, read };
   }
 
   /** What to answer where an old snapshot cannot be read. Throws the error if it is no refusal. */
@@ -181,7 +201,7 @@ export function dataAnswers(sources: DataSources) {
     head: ServedSnapshot,
     fresh: string,
     keep: Keep | null,
-  ): Outcome | Promise<Outcome> {
+  ): ReadOutcome | Promise<ReadOutcome> {
     const { stamp } = snapshot;
     const { tier } = reader;
     const { nowMs } = asked;
@@ -191,7 +211,7 @@ export function dataAnswers(sources: DataSources) {
         pricedBasket(snapshot, head, tier, basket, faults, nowMs, place, platform, keep),
       );
     }
-    const send = (file: PreparedFile): Outcome | Promise<Outcome> => {
+    const send = (file: PreparedFile): ReadOutcome | Promise<ReadOutcome> => {
       if (selection !== null) {
         return keptAs(
           fresh,
@@ -266,7 +286,7 @@ const keyRequired = (route: DataRoute, tier: Tier): Denial =>
 async function keptAs(
   cacheControl: string,
   finding: ReturnType<typeof pricedBasket | typeof selected>,
-): Promise<Outcome> {
+): Promise<ReadOutcome> {
   const found = await finding;
   return found.kind === "denial" ? found : { ...found, cacheControl };
 }

@@ -13,7 +13,8 @@ import { utf8 } from "../../lib/bytes.ts";
 import type { Platform } from "../../ports/platform.ts";
 import { JSON_TYPE } from "../../store/media-types.ts";
 import type { Content } from "../outcome.ts";
-import { BASKET, MAX_ITEMS } from "../../public/parameters.ts";
+import { MAX_ITEMS } from "../../lib/limits.ts";
+import { BASKET } from "../../public/parameters.ts";
 import { BUSY, isDenial, type Denial } from "../../public/problems.ts";
 import {
   fault,
@@ -28,9 +29,9 @@ import {
 import type { Keep, ServedSnapshot } from "../world.ts";
 import { askedOf, knownContracts, lookUp, offBoardFaults } from "./known-ids.ts";
 import { unknownContracts } from "./near-ids.ts";
-import { entityOf, tagOf, validatorsOf, type Forms } from "../serve/entity.ts";
-import { ofSnapshot } from "../serve/served-file.ts";
-import { overdueSessions } from "../serve/freshness.ts";
+import { entityOf, tagOf, validatorsOf, type Forms, type Validators } from "../serve/entity.ts";
+import { ofSnapshot, positionOf, type TierPosition } from "../serve/served-file.ts";
+import { overdueSessions, type SnapshotStamp } from "../serve/freshness.ts";
 
 /** To price so many takes a fraction of a millisecond. */
 const QUICK_PARTS_MAX = 50;
@@ -116,12 +117,13 @@ export async function pricedBasket(
   const denial = faultsDenial(all);
   if (denial !== null) return denial;
   const overdue = overdueSessions(stamp, nowMs);
-  const name = JSON.stringify([tier.name, items, weighting, amounts.join(), overdue]);
-  const tagged = ofSnapshot(
+  const tagged = taggedBasket(
+    { ids: items, amounts, weighting },
     stamp,
+    tier,
     file.envelope,
     overdue,
-    tagOf(platform, stamp.manifestSha256, name),
+    platform,
   );
   const make = async (): Promise<Forms | Denial> => {
     const priced = basketBody(file, parts, amounts, weighting, overdue);
@@ -141,6 +143,28 @@ export async function pricedBasket(
     make: () => (isLaborious ? place.run(make) : make()),
   };
 }
+
+function taggedBasket(
+  { ids, amounts, weighting }: BasketQuery,
+  stamp: SnapshotStamp,
+  tier: Tier,
+  position: TierPosition,
+  overdue: number,
+  platform: Platform,
+): ReturnType<typeof ofSnapshot> {
+  const name = JSON.stringify([tier.name, ids, weighting, amounts.join(), overdue]);
+  return ofSnapshot(stamp, position, overdue, tagOf(platform, stamp.manifestSha256, name));
+}
+
+/** The tag that the basket has in a snapshot that is never overdue, if its contracts are there. */
+export const basketTags = (
+  basket: BasketQuery,
+  stamp: SnapshotStamp,
+  tier: Tier,
+  platform: Platform,
+): Forms<Validators> => ({
+  identity: validatorsOf(taggedBasket(basket, stamp, tier, positionOf(tier, stamp), 0, platform)),
+});
 
 const ON_BOARD = "expected the id of a contract on the board; /prices lists all of them";
 

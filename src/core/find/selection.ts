@@ -22,7 +22,7 @@ import {
 } from "./known-ids.ts";
 import { newestNumberAt } from "./vintage.ts";
 import { headerOf, selectedJson, selectedRecords, type Limits } from "./lines.ts";
-import { MAX_SEGMENTS } from "../../public/parameters.ts";
+import { MAX_SEGMENTS } from "../../lib/limits.ts";
 import { unknownContracts, unknownIndices } from "./near-ids.ts";
 import { BUSY, deny, isDenial, type Denial } from "../../public/problems.ts";
 import {

@@ -2,7 +2,9 @@
  * How late the data is by the clock. A session is due 12 hours after the one before; it counts as
  * missing once it is late by the grace period.
  */
-import { SESSION_MS, type Session } from "../../market/session.ts";
+import { SESSION_MS, sessionStartMs, type Session } from "../../market/session.ts";
+import type { Publication } from "../../snapshot/log/entry.ts";
+import { snapshotText } from "../../store/paths.ts";
 
 /** The facts that all files of a snapshot share. */
 export interface SnapshotStamp {
@@ -20,6 +22,17 @@ export interface SnapshotStamp {
   /** The publication's own time (epoch milliseconds). */
   readonly publishedAtMs: number;
 }
+
+/** What all files of the publication's snapshot share. `graceMs` Infinity: it is never overdue. */
+export const stampOf = (publication: Publication, graceMs: number): SnapshotStamp => ({
+  text: snapshotText(publication),
+  manifestSha256: publication.manifest_sha256,
+  publication: publication.number,
+  head: publication.session,
+  headMs: sessionStartMs(publication.session),
+  publishedAtMs: Date.parse(publication.at),
+  graceMs,
+});
 
 /** Sessions that should have been published after `head` by `nowMs`: ⌊(now − head − grace) / 12 h⌋, at least 0. */
 export const overdueSessions = ({ headMs, graceMs }: SnapshotStamp, nowMs: number): number =>

@@ -141,6 +141,12 @@ function fullYear(digits: string, nowMs: number): number {
 export const asksForAny = (headers: FieldsByName): boolean =>
   fieldIn(headers, "if-none-match")?.trim() === "*";
 
+/** Whether If-Match or If-None-Match names tags, and none of them asks for any. */
+export function namesTags(headers: FieldsByName): boolean {
+  const fields = ["if-match", "if-none-match"].map((name) => fieldIn(headers, name)?.trim());
+  return fields.some((field) => field !== undefined) && !fields.includes("*");
+}
+
 /** One range (RFC 9110, 14.1.1). */
 const ONE_RANGE = /^(\d*)-(\d*)$/;
 const RANGE_UNIT = "bytes=";

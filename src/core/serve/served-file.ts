@@ -6,11 +6,12 @@
 import { joined, textOf } from "../../lib/bytes.ts";
 import type { Place } from "../../lib/turns.ts";
 import { sessionKey, sessionUtc, type Session } from "../../market/session.ts";
-import type { TierName } from "../../market/tier.ts";
+import { historyFrom, tierSession, type Tier, type TierName } from "../../market/tier.ts";
 import { raiseDelay } from "../../render/envelope.ts";
 import type { Platform } from "../../ports/platform.ts";
 import type { FileEntry } from "../../snapshot/manifest.ts";
 import { JSON_TYPE } from "../../store/media-types.ts";
+import { isHistory } from "../../store/paths.ts";
 import {
   entityOf,
   tagOf,
@@ -95,6 +96,50 @@ interface Sized extends Pick<FileEntry, "bytes" | "sha256"> {
   readonly gzip: Uint8Array | OpenBody | null;
 }
 
+/** What the tags of a file need of it. */
+interface TaggedFile extends Pick<FileDescription, "stamp" | "position" | "historyFrom"> {
+  readonly path: string;
+}
+
+function taggedAs(
+  platform: Platform,
+  { stamp, position, historyFrom: from, path }: TaggedFile,
+  coding: Coding,
+  overdue: number,
+  raisedBy: string,
+  { name, fields }: Chosen,
+): ReturnType<typeof ofSnapshot> {
+  const etag = tagOf(platform, stamp.manifestSha256, path, name, raisedBy, coding);
+  const tagged = ofSnapshot(stamp, position, overdue, etag);
+  const ofHistory = from === null ? {} : { "x-history-from": from };
+  return { ...tagged, shared: { ...tagged.shared, ...ofHistory, ...fields } };
+}
+
+/** Where a tier's payloads stand in a snapshot. */
+export const positionOf = (tier: Tier, { head }: SnapshotStamp): TierPosition => ({
+  session: tierSession(tier, head),
+  delayedSessions: tier.delaySessions,
+});
+
+/**
+ * The tags that the file at `path`, or the lines of it that `name` tells, has in a snapshot that is never overdue, if it
+ * is there: known without its manifest.
+ */
+export function tagsUnread(
+  platform: Platform,
+  stamp: SnapshotStamp,
+  tier: Tier,
+  path: string,
+  name: string,
+): Forms<Validators> {
+  const position = positionOf(tier, stamp);
+  const from = isHistory(path) ? historyFrom(tier, position.session) : null;
+  const file = { stamp, position, historyFrom: from, path };
+  const tagged = (coding: Coding): Validators =>
+    validatorsOf(taggedAs(platform, file, coding, 0, "", { name, fields: {} }));
+  return { identity: tagged("identity"), gzip: tagged("gzip") };
+}
+
 /** One file of one snapshot, plain and coded. */
 export class PreparedFile {
   readonly #file: FileDescription;
@@ -149,17 +194,10 @@ export class PreparedFile {
     return { identity: tagged("identity"), ...(isCoded && { gzip: tagged("gzip") }) };
   }
 
-  #taggedAs(
-    coding: Coding,
-    overdue: number,
-    { name, fields }: Chosen,
-  ): ReturnType<typeof ofSnapshot> {
-    const { stamp, position, entry, historyFrom } = this.#file;
+  #taggedAs(coding: Coding, overdue: number, chosen: Chosen): ReturnType<typeof ofSnapshot> {
     const raisedBy = this.#isRaised(overdue) ? String(overdue) : "";
-    const etag = tagOf(this.#platform, stamp.manifestSha256, entry.path, name, raisedBy, coding);
-    const tagged = ofSnapshot(stamp, position, overdue, etag);
-    const ofHistory = historyFrom === null ? {} : { "x-history-from": historyFrom };
-    return { ...tagged, shared: { ...tagged.shared, ...ofHistory, ...fields } };
+    const { path } = this.#file.entry;
+    return taggedAs(this.#platform, { ...this.#file, path }, coding, overdue, raisedBy, chosen);
   }
 
   #formsOf(
