@@ -1,4 +1,5 @@
 /** Proves that an answer is a file of its tier, by SHA256SUMS and the root in the entry of the log. */
+import { CHECKED_FILE_BYTES_MAX, SUMS_BYTES_MAX } from "../lib/limits.ts";
 import { DamageError, InputError, UnreachableError } from "../lib/errors.ts";
 import { sessionUtc } from "../market/session.ts";
 import { KEYLESS, TIER_NAMES, TIERS, tierSession, type TierName } from "../market/tier.ts";
@@ -13,9 +14,6 @@ import { refusalOf, unexpected, type ServiceAnswer, type Service } from "./untru
 import { HeadChangedError, proven, unproven, type Step } from "./step.ts";
 import { LIVE, type Target } from "./target.ts";
 
-const ANSWER_BYTES_MAX = 100_000_000;
-const SUMS_BYTES_MAX = 20_000_000;
-
 /** An answer with data, and the entry of the log that it names. */
 interface Named extends ServiceAnswer {
   readonly stored: StoredEntry;
@@ -24,7 +22,7 @@ interface Named extends ServiceAnswer {
 
 /** The answer of the publication asked for; its bytes have the digest that it names. */
 export async function answerOf(service: Service, { path, vintage }: Target): Promise<Named> {
-  const answer = await service.get(path, ANSWER_BYTES_MAX);
+  const answer = await service.get(path, CHECKED_FILE_BYTES_MAX);
   const { what, status, headers } = answer;
   if (status === 308 && headers.location !== undefined) {
     throw new InputError(`${what}: the present address is ${headers.location}`);

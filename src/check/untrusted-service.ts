@@ -1,4 +1,5 @@
 /** Reads from a service that may be anybody's, for one check. Answers come without a content coding. */
+import { CHECK_CONNECTIONS, CHECK_MS, CHECKED_ANSWER_MS } from "../lib/limits.ts";
 import type { Agent } from "node:http";
 import { DamageError, UnreachableError } from "../lib/errors.ts";
 import { agentFor, get, type HttpAnswer } from "../lib/http-get.ts";
@@ -6,9 +7,6 @@ import { cut } from "../lib/text.ts";
 import { digestField } from "../core/serve/entity.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 
-const REQUEST_MS = 60_000;
-const CHECK_MS = 15 * 60_000;
-const CONNECTIONS = 8;
 /** What a gateway or a busy service says. */
 const AWAY = [429, 502, 503, 504];
 
@@ -35,7 +33,7 @@ export class Service {
       "accept-encoding": "identity",
       ...(key !== null && { authorization: `Bearer ${key}` }),
     };
-    this.#agent = agentFor(base, CONNECTIONS);
+    this.#agent = agentFor(base, CHECK_CONNECTIONS);
   }
 
   /** Where the path is, for messages. */
@@ -74,7 +72,13 @@ export class Service {
     const headers = this.#headers;
     const signal = this.#ended;
     try {
-      return await get(this.at(path), { agent, headers, maxBytes, timeoutMs: REQUEST_MS, signal });
+      return await get(this.at(path), {
+        agent,
+        headers,
+        maxBytes,
+        timeoutMs: CHECKED_ANSWER_MS,
+        signal,
+      });
     } catch (cause) {
       if (cause instanceof DamageError || !signal.aborted) throw cause;
       const reason = `the check takes more than ${CHECK_MS / 60_000} minutes`;

@@ -4,7 +4,7 @@ import { clockFromEnvironment } from "../lib/config.ts";
 import { ChipboardError, InputError } from "../lib/errors.ts";
 import { PRIVATE_FILE_MODE } from "../lib/modes.ts";
 import { printJson, printLine, progressTo } from "../lib/terminal.ts";
-import { MAX_INPUT_MEGABYTES, MAX_INPUT_ROWS, MAX_ROW_CHARACTERS } from "../feed/text-reader.ts";
+import { MAX_INPUT_MEGABYTES, MAX_INPUT_ROWS, MAX_ROW_CHARACTERS } from "../lib/limits.ts";
 import type { RestatementOrder } from "../market/published-series.ts";
 import { sessionAt, type Session } from "../market/session.ts";
 import type { PublishResult } from "../publish/release.ts";

@@ -1,4 +1,5 @@
 /** The options of `serve`, and how their values are read. */
+import { CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS } from "../lib/limits.ts";
 import type { Option } from "commander";
 import { HOUR_MS } from "../lib/clock.ts";
 import { createOption } from "../lib/config.ts";
@@ -84,14 +85,14 @@ export const serveOptions = (): Option[] => [
   ).default(256),
   createOption(
     "--max-connections <number>",
-    "connections open at once; further ones are closed",
+    "connections open at once; further ones are closed, the last tenth is for networks without one",
     connections,
-  ).default(2_000),
+  ).default(CONNECTIONS_MAX),
   createOption(
     "--max-connections-per-address <number>",
-    "connections open at once from one address (IPv6: one /64); further ones are closed; off with --trust-proxy above 0",
+    "connections open at once from one address (IPv6: one /64; twice as many from one /56); further ones are closed; off with --trust-proxy above 0",
     connections,
-  ).default(128),
+  ).default(CONNECTIONS_PER_ADDRESS),
   createOption(
     "--plans <file>",
     "your own prices, support, contact and terms, for /plans and /openapi.json (JSON); off: none",

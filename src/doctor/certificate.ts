@@ -1,16 +1,12 @@
 /** The certificate that callers meet: whether it fits the name in the public address, and when it ends. */
+import { CONNECTION_LIMITS } from "../lib/limits.ts";
 import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { isIP } from "node:net";
 import { checkServerIdentity, connect, rootCertificates, type TLSSocket } from "node:tls";
 import { DAY_MS, instantText } from "../lib/clock.ts";
 import { ChipboardError, errorCode, InputError } from "../lib/errors.ts";
-import {
-  createHttpServer,
-  CONNECTION_LIMITS,
-  endOf,
-  type Certificate,
-} from "../hosts/node/server.ts";
+import { createHttpServer, endOf, type Certificate } from "../hosts/node/server.ts";
 import { ALERT_LIMITS, beyondLimit, faultOf, notWatched, ok, type Finding } from "./checks.ts";
 
 const PATIENCE_MS = 5_000;

@@ -1,11 +1,6 @@
 /** Reads CSV (RFC 4180, also with another delimiter than a comma): turns text into records of cells. */
-import {
-  lineReader,
-  MAX_ROW_CHARACTERS,
-  ROW_TOO_LONG,
-  SAVE_AS,
-  type TextReader,
-} from "./text-reader.ts";
+import { MAX_ROW_CHARACTERS } from "../lib/limits.ts";
+import { lineReader, ROW_TOO_LONG, SAVE_AS, type TextReader } from "./text-reader.ts";
 
 /** Receives a record with the number of its first line, from 1. Returns false to stop the reading. */
 type TakeRecord = (record: readonly string[], line: number) => boolean;

@@ -2,6 +2,7 @@
  * Downloads the complete body of an HTTP answer. An answer that does not say where it ends is
  * refused: a cut within the digits of a level would give another valid level.
  */
+import { FEED_MS } from "../lib/limits.ts";
 import { once } from "node:events";
 import {
   Agent as HttpAgent,
@@ -17,7 +18,6 @@ import type { Proxies } from "../lib/proxies.ts";
 import { counted } from "../lib/text.ts";
 import { USER_AGENT } from "../lib/version.ts";
 
-const TIMEOUT_MS = 60_000;
 const MAX_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
@@ -47,7 +47,7 @@ export async function download(
   proxyEnv: Proxies,
   mayRedirectTo: readonly string[] = [],
 ): Promise<FeedAnswer> {
-  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const signal = AbortSignal.timeout(FEED_MS);
   let at = url;
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
     const options = {

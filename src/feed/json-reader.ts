@@ -1,6 +1,7 @@
 /** Reads JSON (an array of objects, also within others) and NDJSON (an object per line) as a stream. */
+import { MAX_ROW_CHARACTERS } from "../lib/limits.ts";
 import { repeatedMembers } from "../lib/json.ts";
-import { lineReader, MAX_ROW_CHARACTERS, ROW_TOO_LONG, type TextReader } from "./text-reader.ts";
+import { lineReader, ROW_TOO_LONG, type TextReader } from "./text-reader.ts";
 
 /** A number with its digits as written: floating point would change them. */
 class NumberText {

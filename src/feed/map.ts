@@ -2,6 +2,7 @@
  * The map of `--map`: JSON that says how others write our quotes and closes. It is applied while a file is read, before
  * all checks.
  */
+import { MAX_ROW_CHARACTERS } from "../lib/limits.ts";
 import { InputError, reasonOf } from "../lib/errors.ts";
 import { repeatedMembers } from "../lib/json.ts";
 import { BASES } from "../market/series.ts";
@@ -11,7 +12,7 @@ import { encodingOf } from "./encodings.ts";
 import { idField } from "./fields.ts";
 import { CLOSES, nearestOf, QUOTES, type TableShape } from "./table-shape.ts";
 import type { InputSource } from "./source.ts";
-import { MAX_ROW_CHARACTERS, readText } from "./text-reader.ts";
+import { readText } from "./text-reader.ts";
 import {
   currencyIn,
   dateForm,

@@ -1,4 +1,5 @@
 /** Reads tables from CSV, JSON or NDJSON. In every format, columns are found by name, or as a map says. */
+import { MAX_INPUT_ROWS } from "../lib/limits.ts";
 import { InputError } from "../lib/errors.ts";
 import { counted } from "../lib/text.ts";
 import {
@@ -17,7 +18,7 @@ import { ourCell, type FeedMap, type TheirColumn } from "./map.ts";
 import type { Format, InputSource } from "./source.ts";
 import { TableRow, type RowFilter, type TableRows, type Where } from "./table-row.ts";
 import { columnLike, nearestOf, unknown, type TableShape } from "./table-shape.ts";
-import { MAX_INPUT_ROWS, readText, sniffed } from "./text-reader.ts";
+import { readText, sniffed } from "./text-reader.ts";
 
 /**
  * Reads all rows of a source, and calls `take` for each, in their order. Adds a complaint for each row

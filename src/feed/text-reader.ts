@@ -1,16 +1,8 @@
 /** Decodes text, or complains and says what the file is instead. */
+import { MAX_INPUT_MEGABYTES, MAX_ROW_CHARACTERS } from "../lib/limits.ts";
 import { quoted, type Complaints } from "./complaints.ts";
 import { decoderOf, eastAsianReadings, NO_TEXT } from "./encodings.ts";
 import type { InputSource } from "./source.ts";
-
-/** The largest input, unpacked. A larger one is refused, because its rows may not fit in memory. */
-export const MAX_INPUT_MEGABYTES = 256;
-
-/** The most rows of an input: each kept row takes memory. */
-export const MAX_INPUT_ROWS = 2_000_000;
-
-/** The longest row: a record of CSV, a line of NDJSON, an item of JSON. */
-export const MAX_ROW_CHARACTERS = 1_000_000;
 
 /** The complaint about a longer row. */
 export const ROW_TOO_LONG = `a row of more than ${MAX_ROW_CHARACTERS} characters`;

@@ -10,7 +10,7 @@ import { readLevels } from "./levels.ts";
 import { readMap, withoutComments } from "./map.ts";
 import { proposeMap, type MapDraft, type Proposal } from "./propose-map.ts";
 import type { InputSource } from "./source.ts";
-import { MAX_INPUT_MEGABYTES } from "./text-reader.ts";
+import { MAX_INPUT_MEGABYTES } from "../lib/limits.ts";
 
 const ROWS_SHOWN = 10;
 

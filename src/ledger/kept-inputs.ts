@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { MAX_INPUT_MEGABYTES } from "../feed/text-reader.ts";
+import { MAX_INPUT_MEGABYTES } from "../lib/limits.ts";
 import { DamageError, reasonOf } from "../lib/errors.ts";
 import type { ObjectStore } from "../ports/store.ts";
 import { parseInputKey } from "../store/paths.ts";

@@ -2,6 +2,7 @@
  * Reads from a service that may be anybody's: each answer has a largest size, and each request a time.
  * Node's `fetch` is not used, because its connections have no limit.
  */
+import { REFUSAL_BYTES_MAX } from "./limits.ts";
 import { once } from "node:events";
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest, type AgentOptions } from "node:https";
@@ -9,9 +10,6 @@ import { outboundProxies } from "./config.ts";
 import { DamageError, errorCode, reasonOf, UnreachableError } from "./errors.ts";
 import { isLoopback } from "./key-address.ts";
 import { USER_AGENT } from "./version.ts";
-
-/** A refusal is short. One that is read as JSON can take fifty times its size in memory. */
-const REFUSAL_BYTES_MAX = 60_000;
 
 export interface HttpAnswer {
   readonly status: number;

@@ -4,18 +4,13 @@
  * at once. Few pieces of work run at once, because each holds its result in memory.
  */
 
-/** Places of one holder, with those that run. */
-const PLACES = 8;
-/** Pieces of work that run at once, of all holders and of one. */
-const AT_ONCE = 4;
-const AT_ONCE_EACH = 2;
-
-/**
- * The bytes of bodies that are made or read for one request, of one holder and of all holders. A holder without any
- * gets one body of whatever size.
- */
-const HELD_BYTES_EACH = 64_000_000;
-const HELD_BYTES_MAX = 256_000_000;
+import {
+  HELD_BYTES_EACH,
+  HELD_BYTES_MAX,
+  PLACES,
+  WORK_AT_ONCE,
+  WORK_AT_ONCE_EACH,
+} from "./limits.ts";
 
 /** Waiters by holder. The first holder is next, and its waiters go on in the order of arrival. */
 class Waiting {
@@ -122,11 +117,11 @@ export class Turns {
   }
 
   #letRun(): void {
-    while (this.#runs < AT_ONCE) {
+    while (this.#runs < WORK_AT_ONCE) {
       let chosen = "";
       const next = this.#toRun.take((holder) => {
         chosen = holder;
-        return (this.#running.get(holder) ?? 0) < AT_ONCE_EACH;
+        return (this.#running.get(holder) ?? 0) < WORK_AT_ONCE_EACH;
       });
       if (next === undefined) return;
       this.#runs += 1;

@@ -1,4 +1,5 @@
 /** Asks the public API, as any caller does: with the key fields given, and no others. */
+import { ANSWER_BYTES_MAX, ANSWER_MS, ASKED_AT_ONCE } from "../lib/limits.ts";
 import type { Agent } from "node:http";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
@@ -7,11 +8,6 @@ import { agentFor, get, type HttpAnswer } from "../lib/http-get.ts";
 
 const API = "/api/public/v1";
 const JSON_TYPE = /^application\/(?:problem\+)?json\b/;
-const REQUEST_MS = 30_000;
-/** At once, for all callers together. */
-export const CONNECTIONS = 16;
-/** Larger than any answer that an agent can read. */
-const BYTES_MAX = 32_000_000;
 
 export interface ApiAnswer {
   readonly isRefused: boolean;
@@ -32,7 +28,7 @@ export type Ask = (
 ) => Promise<ApiAnswer>;
 
 /** The connections to the service at `url`. */
-export const connectionsTo = (url: string): Agent => agentFor(url, CONNECTIONS);
+export const connectionsTo = (url: string): Agent => agentFor(url, ASKED_AT_ONCE);
 
 /** Asks the service at `url`, the address before `/api`, with these header fields. */
 export function apiAt(
@@ -41,7 +37,7 @@ export function apiAt(
   agent = connectionsTo(url),
 ): Ask {
   const headers = { ...fields, "accept-encoding": "gzip" };
-  const request = { agent, headers, maxBytes: BYTES_MAX, timeoutMs: REQUEST_MS };
+  const request = { agent, headers, maxBytes: ANSWER_BYTES_MAX, timeoutMs: ANSWER_MS };
   return async (path, query) => {
     const parameters = new URLSearchParams();
     for (const [name, value] of Object.entries(query)) {
@@ -90,6 +86,6 @@ function jsonIn(text: string, what: string): string {
 
 async function textOf({ headers, body }: HttpAnswer): Promise<string> {
   if (headers["content-encoding"] !== "gzip") return body.toString("utf8");
-  const inflated = await promisify(gunzip)(body, { maxOutputLength: BYTES_MAX });
+  const inflated = await promisify(gunzip)(body, { maxOutputLength: ANSWER_BYTES_MAX });
   return inflated.toString("utf8");
 }

@@ -4,10 +4,12 @@
  */
 import type { StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import { z } from "zod";
+import { ISSUES_MAX } from "../lib/limits.ts";
 
 /** The JSON Schema of an argument, as far as its form is read here. */
 interface ArgumentForm {
   readonly type?: string;
+  readonly maxItems?: number;
   readonly items?: ArgumentForm;
 }
 
@@ -23,10 +25,38 @@ export function asAgentsSend<S extends z.ZodObject>(
   return {
     "~standard": {
       ...standard,
-      validate: (sent) =>
-        standard.validate(isObject(sent) ? meant(sent, properties) : (sent ?? {})),
+      jsonSchema: madeOnce(standard.jsonSchema),
+      validate: async (sent) => {
+        const result = await standard.validate(
+          isObject(sent) ? meant(sent, properties) : (sent ?? {}),
+        );
+        return result.issues === undefined
+          ? result
+          : { issues: result.issues.slice(0, ISSUES_MAX) };
+      },
     },
   };
+}
+
+type Converted = StandardSchemaWithJSON["~standard"]["jsonSchema"];
+
+/** The same schema. Its JSON Schemas, which take milliseconds to make, are made once for each dialect. */
+export const withSchemasMadeOnce = <I, O>({
+  "~standard": standard,
+}: StandardSchemaWithJSON<I, O>): StandardSchemaWithJSON<I, O> => ({
+  "~standard": { ...standard, jsonSchema: madeOnce(standard.jsonSchema) },
+});
+
+function madeOnce({ input, output }: Converted): Converted {
+  const once = (make: Converted["input"]): Converted["input"] => {
+    const made = new Map<string, ReturnType<typeof make>>();
+    return (options) => {
+      const schema = made.get(options.target) ?? make(options);
+      made.set(options.target, schema);
+      return schema;
+    };
+  };
+  return { input: once(input), output: once(output) };
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -49,8 +79,12 @@ const isLeftOut = (value: unknown): boolean =>
 const NUMBER = /^-?\d+(?:\.\d+)?$/;
 
 /** A value that has no such form stays as it is, and the schema refuses it. */
-function inForm(value: unknown, { type, items }: ArgumentForm = {}): unknown {
-  if (type === "array") return listIn(value).map((element) => inForm(element, items));
+function inForm(value: unknown, { type, items, maxItems }: ArgumentForm = {}): unknown {
+  if (type === "array") {
+    // One more than there may be is refused as too many, without a look at the others.
+    const looked = listIn(value).slice(0, (maxItems ?? Infinity) + 1);
+    return looked.map((element) => inForm(element, items));
+  }
   if (typeof value === "number" && type === "string") return String(value);
   if (Array.isArray(value) && type === "string") return value.join(" ");
   if (typeof value !== "string") return value;

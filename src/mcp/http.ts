@@ -1,6 +1,6 @@
 /** Serves the tools at POST /mcp. Each caller's key and address go on to the API. */
 import { KEY_PREFIX } from "../lib/secrets.ts";
-import { createServer, type Server } from "node:http";
+import type { IncomingMessage, Server } from "node:http";
 import {
   createMcpHandler,
   hostHeaderValidationResponse,
@@ -9,15 +9,31 @@ import {
 } from "@modelcontextprotocol/server";
 import type { ServerRequest } from "srvx";
 import { NodeRequest, sendNodeResponse } from "srvx/node";
+import { addressGroup, shortened, wholeAddress } from "../core/client-address.ts";
+import { limitConnections } from "../hosts/node/connections.ts";
+import { createHttpServer } from "../hosts/node/server.ts";
 import { reasonOf } from "../lib/errors.ts";
-import { addressGroup, wholeAddress } from "../core/client-address.ts";
+import {
+  CONNECTION_LIMITS,
+  CONNECTIONS_MAX,
+  CONNECTIONS_PER_ADDRESS,
+  ELEMENTS_MAX,
+  MESSAGES_MAX,
+  QUESTION_BYTES_MAX,
+  QUESTION_MS,
+} from "../lib/limits.ts";
+import { Turns } from "../lib/turns.ts";
+import { perSecond } from "../hosts/node/per-second.ts";
 import { apiAt, connectionsTo } from "./api.ts";
 import { Callers } from "./caller-shares.ts";
 import { mcpServer } from "./tools.ts";
 
 const PATH = "/mcp";
-/** The largest question: a basket of 100 contracts has a tenth of it. */
-const SETTINGS = { legacy: "stateless", maxRequestBodySize: 100_000 } as const;
+const SETTINGS = { legacy: "stateless" } as const;
+const LIMITS = { ...CONNECTION_LIMITS, headersMs: QUESTION_MS, requestMs: QUESTION_MS };
+/** Codes of JSON-RPC 2.0, 5.1. */
+const UNREADABLE = -32_700;
+const INVALID = -32_600;
 /** Where the API reads keys, and how each key begins. */
 const KEY_FIELDS: ReadonlySet<string> = new Set(["authorization", "x-api-key"]);
 /** Fields that frame a message, make it conditional or name its sender. They are never passed on. */
@@ -27,7 +43,8 @@ const OF_MESSAGE =
 /**
  * Makes the server. Requests may name this machine or `hosts` in Host and Origin, so that no page of
  * another site reaches it by a changed name (DNS rebinding). `onError` gets, in words, why an answer
- * could not be sent. A caller is an address, found behind `trustedHops` proxies as `clientAddress` does.
+ * could not be sent. A caller is an address, found behind `trustedHops` proxies as `clientAddress` does. Callers take
+ * turns message by message: to list the tools takes milliseconds of the only thread, and costs no call.
  */
 export function mcpHttpServer(
   url: string,
@@ -39,23 +56,53 @@ export function mcpHttpServer(
   const callers = new Callers();
   const names = [...localhostAllowedHostnames(), ...hosts];
   // A handler for each request: what the SDK gives of an older agent's is a copy without the address.
-  const tools = (request: ServerRequest): Promise<Response> => {
+  const turns = new Turns(setImmediate);
+  const tools = async (
+    request: ServerRequest,
+    body: Question,
+    left: AbortSignal,
+  ): Promise<Response> => {
     const forwardedFor = request.headers.get("x-forwarded-for") ?? undefined;
     const address = wholeAddress(request.ip, forwardedFor, trustedHops);
     const fields = { ...keysIn(request), "x-forwarded-for": address };
     const api = apiAt(url, fields, connections);
-    const ask = callers.asking(addressGroup(address), api, request.signal);
-    return createMcpHandler(() => mcpServer(ask), SETTINGS).fetch(request);
+    const caller = addressGroup(address);
+    const place = turns.placeOf(caller);
+    for (let message = 0; message < body.messages; message += 1) await place.turn();
+    const ask = callers.asking(caller, api, left);
+    const given = request.method === "POST" ? { parsedBody: body.parsed } : {};
+    return createMcpHandler(() => mcpServer(ask), SETTINGS).fetch(request, given);
   };
-  const answer = (request: ServerRequest): Response | Promise<Response> =>
-    hostHeaderValidationResponse(request, names) ??
-    originValidationResponse(request, names) ??
+  const answer = async (
+    request: ServerRequest,
+    req: IncomingMessage,
+    left: AbortSignal,
+  ): Promise<Response> => {
+    const refusal =
+      hostHeaderValidationResponse(request, names) ?? originValidationResponse(request, names);
+    if (refusal !== undefined) return refusal;
     // A query may hold a key, which is not read there.
-    (request.url === new URL(PATH, request.url).href
-      ? tools(request)
-      : new Response(`There is nothing here: POST ${PATH}, without a query\n`, { status: 404 }));
-  return createServer((req, res) => {
-    Promise.resolve(answer(new NodeRequest({ req, res })))
+    if (request.url !== new URL(PATH, request.url).href)
+      return new Response(`There is nothing here: POST ${PATH}, without a query\n`, {
+        status: 404,
+      });
+    const body = request.method === "POST" ? await questionIn(req) : NO_QUESTION;
+    return body instanceof Response ? body : tools(request, body, left);
+  };
+  // A caller who has left is not asked for any more, so a connection ends with its caller's side.
+  const server = Object.assign(createHttpServer(LIMITS, null), { httpAllowHalfOpen: false });
+  server.timeout = LIMITS.stalledMs;
+  server.maxConnections = CONNECTIONS_MAX;
+  if (trustedHops === 0) {
+    const tell = perSecond(1);
+    limitConnections(server, CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS, (address, why) => {
+      if (tell()) onError(`too many connections ${why}: ${shortened(address)}`);
+    });
+  }
+  return server.on("request", (req, res) => {
+    const leaving = new AbortController();
+    res.once("close", () => leaving.abort());
+    answer(new NodeRequest({ req, res }), req, leaving.signal)
       .then((response) => sendNodeResponse(res, response))
       .catch((error: unknown) => {
         onError(reasonOf(error));
@@ -63,6 +110,50 @@ export function mcpHttpServer(
       });
   });
 }
+
+/** A question, and how many messages it has. */
+interface Question {
+  readonly parsed: unknown;
+  readonly messages: number;
+}
+
+const NO_QUESTION: Question = { parsed: undefined, messages: 1 };
+
+/** Reads the body, or refuses it: it is larger than a question, no JSON, or a batch of too many messages. */
+async function questionIn(request: IncomingMessage): Promise<Question | Response> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of request as AsyncIterable<Buffer>) {
+    bytes += piece.length;
+    if (bytes > QUESTION_BYTES_MAX) {
+      const message = `Payload too large: expected at most ${QUESTION_BYTES_MAX} bytes`;
+      return refused(413, INVALID, message);
+    }
+    pieces.push(piece);
+  }
+  const text = String(Buffer.concat(pieces));
+  const elements = text.split(",").length;
+  if (elements > ELEMENTS_MAX) {
+    const message = `A question of ${elements} elements: expected at most ${ELEMENTS_MAX}`;
+    return refused(400, INVALID, message);
+  }
+  try {
+    const parsed: unknown = JSON.parse(text);
+    const messages = Array.isArray(parsed) ? parsed.length : 1;
+    if (messages <= MESSAGES_MAX) return { parsed, messages };
+    const message = `A batch of ${messages} messages: expected at most ${MESSAGES_MAX}`;
+    return refused(400, INVALID, message);
+  } catch {
+    return refused(400, UNREADABLE, "The body is no JSON");
+  }
+}
+
+/** An error of JSON-RPC about no message in particular. The rest of a body that was not read ends with the connection. */
+const refused = (status: number, code: number, message: string): Response =>
+  Response.json(
+    { jsonrpc: "2.0", id: null, error: { code, message } },
+    { status, headers: status === 413 ? { connection: "close" } : {} },
+  );
 
 /** Also keys in wrong places: the API refuses them, so that no caller gets the free slice unawares. */
 const keysIn = ({ headers }: ServerRequest): Record<string, string> =>

@@ -2,11 +2,12 @@
  * The tools for agents (Model Context Protocol, 2026-07-28). Each reads the public API alone, so that
  * tiers, quotas and refusals are the API's, and passes figures on as the published file has them.
  */
-import { McpServer } from "@modelcontextprotocol/server";
+import { McpServer, type StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import { z } from "zod";
+import { MAX_ITEMS } from "../lib/limits.ts";
 import { PROGRAM } from "../lib/version.ts";
 import type { Ask } from "./api.ts";
-import { asAgentsSend } from "./arguments.ts";
+import { asAgentsSend, withSchemasMadeOnce } from "./arguments.ts";
 import {
   ANSWER_CHARACTERS_MAX,
   boardFor,
@@ -40,10 +41,10 @@ const id = z
   .string()
   .regex(/^[^,/]+$/, AN_ID)
   .refine((text) => text !== "." && text !== "..", AN_ID);
-const ids = z.array(id).min(1).max(100);
+const ids = z.array(id).min(1).max(MAX_ITEMS);
 const contractIds = ids.describe("Ids of contracts, from find_contracts");
 const segment = id.describe("A segment by its name or the id of its index, such as dram");
-const amounts = z.array(z.number().min(MIN_AMOUNT));
+const amounts = z.array(z.number().min(MIN_AMOUNT)).max(MAX_ITEMS);
 const page = z.int().min(1).default(1).describe("Page number of a long answer");
 const date = z
   .string()
@@ -90,165 +91,6 @@ const INSTRUCTIONS =
   "Find the ids of contracts first. Cite the publication and the session with each figure. " +
   "sha256 is the SHA-256 of the whole answer at the address beside it.";
 
-/** A server with the tools, whose answers come from `ask`. */
-export function mcpServer(ask: Ask): McpServer {
-  const server = new McpServer(
-    { name: PROGRAM.name, version: PROGRAM.version },
-    { instructions: INSTRUCTIONS },
-  );
-  const tool = <S extends z.ZodRawShape>(
-    name: string,
-    description: string,
-    shape: S,
-    answered: z.ZodType,
-    answer: (input: z.infer<z.ZodObject<S>>) => Promise<Told>,
-  ): void => {
-    const settings = {
-      description,
-      inputSchema: asAgentsSend(z.strictObject(shape)),
-      outputSchema: resultWith(answered),
-      annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
-    };
-    server.registerTool(name, settings, async (input) =>
-      resultOf(await answer(input as z.infer<z.ZodObject<S>>)),
-    );
-  };
-  const closesOf = async (
-    path: string,
-    { last, ...query }: Readonly<Record<string, string | number | undefined>>,
-  ): Promise<Told> => {
-    const isDated = query["from"] !== undefined || query["to"] !== undefined;
-    const wanted = Number(last ?? (isDated ? Infinity : CLOSES_DEFAULT));
-    const asked = Math.min(wanted, CLOSES_MAX);
-    return closesFor(await ask(path, { last: asked, ...query }), wanted, asked);
-  };
-
-  tool(
-    "find_contracts",
-    "Finds contracts by words of their id, former ids, ticker, name or segment. Needs no key and costs no call.",
-    {
-      words: z
-        .string()
-        .max(WORDS_CHARACTERS)
-        .default("")
-        .describe("All must occur, such as ddr5 16gb; none: every contract"),
-      page,
-    },
-    found,
-    async ({ words, page }) => foundIn(await ask("/contracts", {}), words, page),
-  );
-  tool(
-    "get_prices",
-    "The current level of contracts, with unit, changes over 24 hours, 30 days and a year, and date. The whole board comes in short rows. Contracts selected by ids or segment come with all their fields, if these fit.",
-    { ids: contractIds.optional(), segment: segment.optional(), page, ...vintage },
-    prices,
-    async ({ ids, page, ...query }) => {
-      const isWhole = ids === undefined && query.segment === undefined;
-      return boardFor(await ask("/prices", { ids: ids?.join(), ...query }), isWhole, page);
-    },
-  );
-  tool(
-    "get_history",
-    "A contract with its daily closes. Needs a key whose tier has history.",
-    { id, ...closes, ...vintage },
-    z.looseObject({ ...envelope, ...record.shape, history }),
-    ({ id, ...query }) => closesOf(`/prices/${encodeURIComponent(id)}`, query),
-  );
-  tool(
-    "list_indices",
-    "All indices with their level and changes: the composite and one for each segment. Needs a key whose tier has indices.",
-    vintage,
-    z.looseObject({ ...envelope, indices: z.array(record) }),
-    (query) => ask("/indices", query),
-  );
-  tool(
-    "get_index",
-    "An index with its daily closes: the composite, rebased to 100 a year ago, or the index of a segment. Needs a key whose tier has indices.",
-    {
-      id: id.default("composite"),
-      ...closes,
-      contributions: z
-        .boolean()
-        .default(false)
-        .describe("Whether to list each constituent; the answer is then long"),
-      ...vintage,
-    },
-    z.looseObject({ ...index, series: z.looseObject({ history }) }),
-    async ({ id, contributions, ...query }) => {
-      const answer = await closesOf(`/indices/${encodeURIComponent(id)}`, query);
-      return contributions ? answer : withoutConstituents(answer);
-    },
-  );
-  tool(
-    "get_settlements",
-    "The settled months of a contract or an index: average, last, high and low over all calendar days, which never change, and with _now as known now. Needs a key of the fullest tier.",
-    {
-      id,
-      kind: z.enum(SETTLED_KINDS).default("contract").describe("Of which of both the id is"),
-      ...vintage,
-    },
-    z.looseObject({ ...envelope, id: z.string(), settlements: z.array(z.looseObject({})) }),
-    ({ id, kind, ...query }) => {
-      const folder = kind === "index" ? "indices" : "contracts";
-      return ask(`/settlements/${folder}/${encodeURIComponent(id)}`, query);
-    },
-  );
-  tool(
-    "price_basket",
-    "The cost of contracts together, now and earlier, by quantities or weights; equal parts without either. Needs a key whose tier has baskets.",
-    {
-      ids,
-      quantities: amounts
-        .optional()
-        .describe("The quantity of each, in its unit, in the order of ids"),
-      weights: amounts.optional().describe("The weight of each, in the order of ids"),
-      ...vintage,
-    },
-    z.looseObject(index),
-    ({ ids, quantities, weights, ...query }) => {
-      const amounts = { quantities: listOf(quantities), weights: listOf(weights) };
-      return ask("/index", { ids: ids.join(), ...amounts, ...query });
-    },
-  );
-  tool(
-    "get_corrections",
-    "Corrections of published levels. Needs a key whose tier has history.",
-    {
-      ids: contractIds.optional(),
-      segment: segment.optional(),
-      after: z
-        .int()
-        .nonnegative()
-        .optional()
-        .describe("Only corrections first published after entry N"),
-      since: date.optional().describe("Only corrections first published on this date or later"),
-      ...vintage,
-    },
-    z.looseObject({ ...envelope, corrections: z.array(z.looseObject({})) }),
-    ({ ids, ...query }) => ask("/corrections", { ids: ids?.join(), ...query }),
-  );
-  tool(
-    "list_publications",
-    "All entries of the log with their times: publications, rollbacks and prunes, with the numbers that publication takes. Costs no call.",
-    {
-      after: z
-        .int()
-        .nonnegative()
-        .optional()
-        .describe("Entries after this number; without it the newest"),
-      limit: z
-        .int()
-        .min(1)
-        .max(ENTRIES_MAX)
-        .default(ENTRIES_DEFAULT)
-        .describe("How many entries at most"),
-    },
-    z.looseObject({ publications: z.array(z.looseObject({ number: z.int() })) }),
-    (query) => ask("/publications", query),
-  );
-  return server;
-}
-
 /** The API takes plain decimals; JavaScript writes small numbers with an exponent. */
 const listOf = (amounts: readonly number[] | undefined): string | undefined =>
   amounts?.map((amount) => amount.toFixed(AMOUNT_DECIMALS).replace(/\.?0+$/, "")).join();
@@ -265,6 +107,194 @@ const resultWith = (answer: z.ZodType) =>
     more: z.string().optional().describe("The parts left out here, and how to get them"),
     answer,
   });
+
+interface Tool {
+  readonly name: string;
+  readonly settings: {
+    readonly description: string;
+    readonly inputSchema: ReturnType<typeof asAgentsSend>;
+    readonly outputSchema: StandardSchemaWithJSON;
+    readonly annotations: Record<string, boolean>;
+  };
+  answer(ask: Ask): (input: unknown) => Promise<Told>;
+}
+
+/** Made once: a server has them all, and there is one for each request. */
+const TOOLS: Tool[] = [];
+
+/** A server with the tools, whose answers come from `ask`. */
+export function mcpServer(ask: Ask): McpServer {
+  const server = new McpServer(
+    { name: PROGRAM.name, version: PROGRAM.version },
+    { instructions: INSTRUCTIONS },
+  );
+  for (const { name, settings, answer } of TOOLS) {
+    const answered = answer(ask);
+    server.registerTool(name, settings, async (input: unknown) => resultOf(await answered(input)));
+  }
+  return server;
+}
+
+function tool<S extends z.ZodRawShape>(
+  name: string,
+  description: string,
+  shape: S,
+  answered: z.ZodType,
+  answer: (ask: Ask) => (input: z.infer<z.ZodObject<S>>) => Promise<Told>,
+): void {
+  const settings = {
+    description,
+    inputSchema: asAgentsSend(z.strictObject(shape)),
+    outputSchema: withSchemasMadeOnce(resultWith(answered)),
+    annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+  };
+  TOOLS.push({ name, settings, answer: answer as Tool["answer"] });
+}
+
+async function closesOf(
+  ask: Ask,
+  path: string,
+  { last, ...query }: Readonly<Record<string, string | number | undefined>>,
+): Promise<Told> {
+  const isDated = query["from"] !== undefined || query["to"] !== undefined;
+  const wanted = Number(last ?? (isDated ? Infinity : CLOSES_DEFAULT));
+  const asked = Math.min(wanted, CLOSES_MAX);
+  return closesFor(await ask(path, { last: asked, ...query }), wanted, asked);
+}
+
+tool(
+  "find_contracts",
+  "Finds contracts by words of their id, former ids, ticker, name or segment. Needs no key and costs no call.",
+  {
+    words: z
+      .string()
+      .max(WORDS_CHARACTERS)
+      .default("")
+      .describe("All must occur, such as ddr5 16gb; none: every contract"),
+    page,
+  },
+  found,
+  (ask) =>
+    async ({ words, page }) =>
+      foundIn(await ask("/contracts", {}), words, page),
+);
+tool(
+  "get_prices",
+  "The current level of contracts, with unit, changes over 24 hours, 30 days and a year, and date. The whole board comes in short rows. Contracts selected by ids or segment come with all their fields, if these fit.",
+  { ids: contractIds.optional(), segment: segment.optional(), page, ...vintage },
+  prices,
+  (ask) =>
+    async ({ ids, page, ...query }) => {
+      const isWhole = ids === undefined && query.segment === undefined;
+      return boardFor(await ask("/prices", { ids: ids?.join(), ...query }), isWhole, page);
+    },
+);
+tool(
+  "get_history",
+  "A contract with its daily closes. Needs a key whose tier has history.",
+  { id, ...closes, ...vintage },
+  z.looseObject({ ...envelope, ...record.shape, history }),
+  (ask) =>
+    ({ id, ...query }) =>
+      closesOf(ask, `/prices/${encodeURIComponent(id)}`, query),
+);
+tool(
+  "list_indices",
+  "All indices with their level and changes: the composite and one for each segment. Needs a key whose tier has indices.",
+  vintage,
+  z.looseObject({ ...envelope, indices: z.array(record) }),
+  (ask) => (query) => ask("/indices", query),
+);
+tool(
+  "get_index",
+  "An index with its daily closes: the composite, rebased to 100 a year ago, or the index of a segment. Needs a key whose tier has indices.",
+  {
+    id: id.default("composite"),
+    ...closes,
+    contributions: z
+      .boolean()
+      .default(false)
+      .describe("Whether to list each constituent; the answer is then long"),
+    ...vintage,
+  },
+  z.looseObject({ ...index, series: z.looseObject({ history }) }),
+  (ask) =>
+    async ({ id, contributions, ...query }) => {
+      const answer = await closesOf(ask, `/indices/${encodeURIComponent(id)}`, query);
+      return contributions ? answer : withoutConstituents(answer);
+    },
+);
+tool(
+  "get_settlements",
+  "The settled months of a contract or an index: average, last, high and low over all calendar days, which never change, and with _now as known now. Needs a key of the fullest tier.",
+  {
+    id,
+    kind: z.enum(SETTLED_KINDS).default("contract").describe("Of which of both the id is"),
+    ...vintage,
+  },
+  z.looseObject({ ...envelope, id: z.string(), settlements: z.array(z.looseObject({})) }),
+  (ask) =>
+    ({ id, kind, ...query }) => {
+      const folder = kind === "index" ? "indices" : "contracts";
+      return ask(`/settlements/${folder}/${encodeURIComponent(id)}`, query);
+    },
+);
+tool(
+  "price_basket",
+  "The cost of contracts together, now and earlier, by quantities or weights; equal parts without either. Needs a key whose tier has baskets.",
+  {
+    ids,
+    quantities: amounts
+      .optional()
+      .describe("The quantity of each, in its unit, in the order of ids"),
+    weights: amounts.optional().describe("The weight of each, in the order of ids"),
+    ...vintage,
+  },
+  z.looseObject(index),
+  (ask) =>
+    ({ ids, quantities, weights, ...query }) => {
+      const amounts = { quantities: listOf(quantities), weights: listOf(weights) };
+      return ask("/index", { ids: ids.join(), ...amounts, ...query });
+    },
+);
+tool(
+  "get_corrections",
+  "Corrections of published levels. Needs a key whose tier has history.",
+  {
+    ids: contractIds.optional(),
+    segment: segment.optional(),
+    after: z
+      .int()
+      .nonnegative()
+      .optional()
+      .describe("Only corrections first published after entry N"),
+    since: date.optional().describe("Only corrections first published on this date or later"),
+    ...vintage,
+  },
+  z.looseObject({ ...envelope, corrections: z.array(z.looseObject({})) }),
+  (ask) =>
+    ({ ids, ...query }) =>
+      ask("/corrections", { ids: ids?.join(), ...query }),
+);
+tool(
+  "list_publications",
+  "All entries of the log with their times: publications, rollbacks and prunes, with the numbers that publication takes. Costs no call.",
+  {
+    after: z
+      .int()
+      .nonnegative()
+      .optional()
+      .describe("Entries after this number; without it the newest"),
+    limit: z
+      .int()
+      .min(1)
+      .max(ENTRIES_MAX)
+      .default(ENTRIES_DEFAULT)
+      .describe("How many entries at most"),
+  },
+  z.looseObject({ publications: z.array(z.looseObject({ number: z.int() })) }),
+  (ask) => (query) => ask("/publications", query),
+);
 
 /** What the API answered, its JSON unchanged, with where it came from; the detail of a refusal. */
 function resultOf({ isRefused, address, publication, sha256, more, body }: Told) {

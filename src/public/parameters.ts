@@ -1,9 +1,6 @@
 /** The parameters of data routes: what their names mean. query.ts reads the query. */
+import { MAX_ITEMS, MAX_SEGMENTS } from "../lib/limits.ts";
 import { tiersWhere } from "../market/tier.ts";
-
-/** The most items of a list, and the most segments. */
-export const MAX_ITEMS = 100;
-export const MAX_SEGMENTS = 20;
 
 /** The parameters that are lists. */
 export const LISTS = ["ids", "segment", "weights", "quantities"] as const;

@@ -1,6 +1,7 @@
 /** Query parameters: reads them, detects keys in them and reports their faults. */
 import { KEY_PREFIX, LINK_PREFIX } from "../lib/secrets.ts";
-import { LISTS, MAX_ITEMS, type Parameter } from "./parameters.ts";
+import { MAX_ITEMS } from "../lib/limits.ts";
+import { LISTS, type Parameter } from "./parameters.ts";
 import { deny, type Denial, type ParameterFault, type ProblemCode } from "./problems.ts";
 
 /** Decoded names and values in the order sent. */

@@ -1,4 +1,5 @@
 /** The sources of `publish`: files, standard input, addresses; and files that are not an input. */
+import { MAX_INPUT_MEGABYTES, MAX_ROW_CHARACTERS } from "../../src/lib/limits.ts";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -7,7 +8,7 @@ import { DatabaseSync } from "node:sqlite";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import exceljs from "exceljs";
-import { MAX_INPUT_MEGABYTES, MAX_ROW_CHARACTERS, SAVE_AS } from "../../src/feed/text-reader.ts";
+import { SAVE_AS } from "../../src/feed/text-reader.ts";
 import type { Ran, RunOptions } from "../program/program.ts";
 import { catalogOf } from "./small-market.ts";
 import { CATALOG, inputFolder, jsonIn, QUOTES, runIn } from "./publish-folder.ts";

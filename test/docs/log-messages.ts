@@ -76,10 +76,11 @@ const MEANINGS: Readonly<Record<string, readonly [meaning: string, remedy: strin
     "the proxy closes further connections at once",
     "find their clients, or raise `--max-connections`",
   ],
-  "too many connections from one address; behind a proxy of your own set --trust-proxy": [
-    "the proxy closes further connections of the addresses in `from` at once",
-    "if `from` is not your own proxy, block it by firewall, or raise `--max-connections-per-address`",
-  ],
+  "too many connections from one address or network; behind a proxy of your own set --trust-proxy":
+    [
+      "the proxy closes further connections of the addresses in `from` at once; `why` says whether they are of one address, of one IPv6 /56, or only the places are left that are kept for others",
+      "if `from` is not your own proxy, block it by firewall, or raise `--max-connections-per-address`",
+    ],
 };
 
 /** A message and its level. */

@@ -1,6 +1,9 @@
 /** Which address is counted, and which addresses are counted together. */
 import { describe, expect, test } from "vitest";
-import { addressGroup, clientAddress, shortened } from "../../src/core/client-address.ts";
+import { EventEmitter } from "node:events";
+import { Server } from "node:http";
+import { addressGroup, clientAddress, homeOf, shortened } from "../../src/core/client-address.ts";
+import { limitConnections } from "../../src/hosts/node/connections.ts";
 
 describe("the group of an address", () => {
   const GROUPS = [
@@ -23,6 +26,54 @@ describe("the group of an address", () => {
   for (const [address, group] of GROUPS) {
     test(`${address}: ${group}`, () => expect(addressGroup(address)).toBe(group));
   }
+});
+
+test("a home has an IPv6 /56; an IPv4 address is its own", () => {
+  expect(homeOf(addressGroup("2001:db8:0:12ff::1"))).toBe("2001:db8:0:12::/56");
+  expect(homeOf(addressGroup("2001:db8:0:ff::1"))).toBe("2001:db8:0:0::/56");
+  expect(homeOf("192.0.2.1")).toBe("192.0.2.1");
+  expect(homeOf("unknown")).toBe("unknown");
+});
+
+/** Opens connections from these addresses: how many stay open, and why others do not. */
+function opened(addresses: readonly string[], maxAll: number, maxEach: number) {
+  const server = new Server();
+  const reasons: string[] = [];
+  limitConnections(server, maxAll, maxEach, (_, why) => reasons.push(why));
+  const sockets = addresses.map((remoteAddress) => {
+    const socket = Object.assign(new EventEmitter(), { remoteAddress, destroy: () => {} });
+    server.emit("connection", socket);
+    return socket;
+  });
+  const close = (at: number): void => void sockets[at]?.emit("close");
+  const open = (remoteAddress: string): number => {
+    const before = reasons.length;
+    server.emit(
+      "connection",
+      Object.assign(new EventEmitter(), { remoteAddress, destroy: () => {} }),
+    );
+    return reasons.length - before;
+  };
+  return { reasons, close, open };
+}
+
+test("sixteen networks of one home cannot have all places", () => {
+  const places = Array.from({ length: 2_016 }, (_, at) => `2001:db8:0:${(at % 16) + 1}::1`);
+  const { reasons, close, open } = opened(places, 2_000, 128);
+  expect(new Set(reasons)).toEqual(new Set(["of one network"]));
+  expect(reasons).toHaveLength(2_016 - 256);
+  expect(open("2001:db8:ffff::1")).toBe(0);
+  expect(open("2001:db8:0:1::1")).toBe(1);
+  close(0);
+  expect(open("2001:db8:0:1::1")).toBe(0);
+});
+
+test("the last tenth of all places is for networks without any", () => {
+  const places = Array.from({ length: 100 }, (_, at) => `192.0.2.${at % 10}`);
+  const { reasons, open } = opened(places, 100, 50);
+  expect(reasons).toEqual(Array(10).fill("in all"));
+  expect(open("192.0.2.99")).toBe(0);
+  expect(open("192.0.2.99")).toBe(1);
 });
 
 describe("behind trusted proxies", () => {

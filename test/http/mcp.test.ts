@@ -403,6 +403,24 @@ describe("hostile requests", () => {
       expect(await post({}, body)).toBeGreaterThanOrEqual(400);
     }
     expect(await post({}, LIST.replace("{}", `{"a":"${"x".repeat(200_000)}"}`))).toBe(413);
+    const batch = (messages: number): string => `[${Array(messages).fill(LIST).join()}]`;
+    expect(await post({}, batch(10))).toBe(200);
+    expect(await post({}, batch(11))).toBe(400);
+    const weights = (count: number): string =>
+      LIST.replace("tools/list", "tools/call").replace(
+        "{}",
+        `{"name":"price_basket","arguments":{"ids":["a"],"weights":[${Array(count).fill(0).join()}]}}`,
+      );
+    expect(await post({}, weights(49_000))).toBe(400);
+    const told = async (body: string): Promise<string> => {
+      const accept = "application/json, text/event-stream";
+      const headers = { "content-type": "application/json", accept };
+      return (await fetch(url, { method: "POST", headers, body })).text();
+    };
+    expect(await told(weights(2_000))).toContain("weights: Too big");
+    const twenty = await told(weights(100));
+    expect(twenty).toContain("weights.19");
+    expect(twenty).not.toContain("weights.20");
     expect(await post({ "content-type": "text/plain" }, LIST)).toBe(415);
     expect(await post({}, LIST)).toBe(200);
   });

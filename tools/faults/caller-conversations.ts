@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import type { TierName } from "../../src/market/tier.ts";
 import { API } from "../../src/public/routes.ts";
-import { CONNECTION_LIMITS } from "../../src/hosts/node/server.ts";
+import { CONNECTION_LIMITS } from "../../src/lib/limits.ts";
 import { credentials, type Credential } from "./caller-keys.ts";
 import {
   drafts,

@@ -9,7 +9,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import fc from "fast-check";
 import type { TierName } from "../../src/market/tier.ts";
 import { API } from "../../src/public/routes.ts";
-import { CONNECTION_LIMITS } from "../../src/hosts/node/server.ts";
+import { CONNECTION_LIMITS } from "../../src/lib/limits.ts";
 import { residentMb } from "../bench/server-process.ts";
 import { serve, type Serving } from "../../test/program/program.ts";
 import { conversations, type Conversation } from "./caller-conversations.ts";

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseSession, type Session } from "../../src/market/session.ts";
 import { API } from "../../src/public/routes.ts";
-import { CONNECTION_LIMITS, type ConnectionLimits } from "../../src/hosts/node/server.ts";
+import { CONNECTION_LIMITS, type ConnectionLimits } from "../../src/lib/limits.ts";
 import { FILES, snapshotFileKey } from "../../src/store/paths.ts";
 import { settled } from "../bench/server-process.ts";
 import { serve, Serving } from "../../test/program/program.ts";

@@ -10,7 +10,8 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from "n
 import { Server as NetServer, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { Server as TlsServer } from "node:tls";
-import { addressGroup, type AddressGroup } from "../../core/client-address.ts";
+import { addressGroup, homeOf, type AddressGroup } from "../../core/client-address.ts";
+import { CONNECTIONS_KEPT, CONNECTIONS_PER_HOME } from "../../lib/limits.ts";
 
 export class Connections {
   readonly #server: Server;
@@ -119,30 +120,50 @@ export class Connections {
   }
 }
 
+/** Why a connection was closed at once: its address or home network has too many, or only the kept places are left. */
+export type TooMany = "of one address" | "of one network" | "in all";
+
 /**
- * Closes each connection at once with which an address would have more than `max`, also before a TLS
- * handshake. `onRefused` gets the address.
+ * Closes a connection at once, also before a TLS handshake, if its address would have more than `maxEach`, its home
+ * network (IPv6 /56) more than CONNECTIONS_PER_HOME times as many, or if only the places are left, of `maxAll`, that are
+ * kept for networks without any. `onRefused` gets the address.
  */
-export function limitPerAddress(
+export function limitConnections(
   server: Server,
-  max: number,
-  onRefused: (address: AddressGroup) => void,
+  maxAll: number,
+  maxEach: number,
+  onRefused: (address: AddressGroup, why: TooMany) => void,
 ): void {
-  const open = new Map<AddressGroup, number>();
+  const open = new Map<string, number>();
+  const usualMax = maxAll - Math.floor(maxAll * CONNECTIONS_KEPT);
+  const add = (names: readonly string[], change: number): void => {
+    for (const name of names) {
+      const count = (open.get(name) ?? 0) + change;
+      if (count > 0) open.set(name, count);
+      else open.delete(name);
+    }
+  };
+  const countOf = (name: string): number => open.get(name) ?? 0;
   server.on("connection", (socket: Socket) => {
     const address = addressGroup(socket.remoteAddress ?? "");
-    const count = (open.get(address) ?? 0) + 1;
-    if (count > max) {
+    const home = homeOf(address);
+    const why =
+      countOf(address) >= maxEach
+        ? "of one address"
+        : countOf(home) >= maxEach * CONNECTIONS_PER_HOME
+          ? "of one network"
+          : countOf("") >= usualMax && countOf(home) > 0
+            ? "in all"
+            : null;
+    if (why !== null) {
       socket.destroy();
-      onRefused(address);
+      onRefused(address, why);
       return;
     }
-    open.set(address, count);
-    socket.once("close", () => {
-      const left = (open.get(address) ?? 0) - 1;
-      if (left > 0) open.set(address, left);
-      else open.delete(address);
-    });
+    // An IPv4 address is its own network.
+    const names = [...new Set(["", address, home])];
+    add(names, 1);
+    socket.once("close", () => add(names, -1));
   });
 }
 

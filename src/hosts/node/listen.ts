@@ -1,19 +1,18 @@
 /** Starts and stops the whole proxy: service and sockets. */
+import { CONNECTION_LIMITS, type ConnectionLimits } from "../../lib/limits.ts";
 import type { ServerResponse } from "node:http";
 import type { Answer } from "../../core/answer.ts";
 import { appListener } from "./door.ts";
 import { Backlog } from "./backlog.ts";
 import { shortened } from "../../core/client-address.ts";
-import { Connections, limitPerAddress } from "./connections.ts";
+import { Connections, limitConnections } from "./connections.ts";
 import {
-  CONNECTION_LIMITS,
   createHttpServer,
   endOf,
   listen,
   listenOn,
   useCertificate,
   type Certificate,
-  type ConnectionLimits,
 } from "./server.ts";
 import { perSecond } from "./per-second.ts";
 import { UnreachableError } from "../../lib/errors.ts";
@@ -114,13 +113,12 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     });
     if (options.trustedHops === 0) {
       const max = options.maxConnectionsPerAddress;
-      limitPerAddress(server, max, (address) => {
+      limitConnections(server, options.maxConnections, max, (address, why) => {
         metrics.connectionsRefused += 1;
         if (!isFirstOfAddress()) return;
-        const from = shortened(address);
         log.warn(
-          { max, from },
-          "too many connections from one address; behind a proxy of your own set --trust-proxy",
+          { max: why === "in all" ? options.maxConnections : max, why, from: shortened(address) },
+          "too many connections from one address or network; behind a proxy of your own set --trust-proxy",
         );
       });
     }

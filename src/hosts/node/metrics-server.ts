@@ -1,8 +1,8 @@
 /** Serves Prometheus metrics (text format 0.0.4) on a separate port. */
-import { createServer } from "node:http";
 import { Registry } from "@prometheus-io/client";
 import { Connections } from "./connections.ts";
-import { listen } from "./server.ts";
+import { CONNECTION_LIMITS, METRICS_CONNECTIONS_MAX } from "../../lib/limits.ts";
+import { createHttpServer, listen } from "./server.ts";
 
 /**
  * Answers /metrics, with any query, with the text that `read` returns, and other paths with 404. `url`
@@ -13,7 +13,8 @@ export async function startMetricsServer(
   port: number,
   read: () => Promise<string>,
 ): Promise<{ readonly url: string; readonly connections: Connections }> {
-  const server = createServer();
+  const server = createHttpServer(CONNECTION_LIMITS, null);
+  server.maxConnections = METRICS_CONNECTIONS_MAX;
   const connections = new Connections(server, (request, response) => {
     response.setHeader("x-content-type-options", "nosniff");
     const { method = "", url: target = "" } = request;

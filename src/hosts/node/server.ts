@@ -1,31 +1,11 @@
 /** Node's HTTP server with the limits of its connections, plain or with TLS. */
+import { type ConnectionLimits } from "../../lib/limits.ts";
 import { X509Certificate } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { createSecureContext, Server as TlsServer } from "node:tls";
 import { InputError, reasonOf, UnreachableError } from "../../lib/errors.ts";
-
-/** The limits of connections in milliseconds and bytes, unless a test sets others. */
-export const CONNECTION_LIMITS = {
-  /** Request line and header fields together; a key and the largest basket fit. */
-  headerBytes: 16 * 1024,
-  /** From the first byte of a request to the end of its header; also for a TLS handshake. */
-  headersMs: 15_000,
-  /** From the first byte of a request to its end. */
-  requestMs: 30_000,
-  /** Between requests. Longer than most load balancers', so that they close first. */
-  keepAliveMs: 65_000,
-  /** Without a byte in either direction while an answer is sent. */
-  stalledMs: 60_000,
-  /** For answers in flight to finish when the proxy stops. */
-  shutdownMs: 30_000,
-  /** When the proxy stops and another process listens on: for requests on connections that are open without one. */
-  lingerMs: 1_000,
-  /** What waits for readers in memory, over all connections. */
-  waitingBytes: 64_000_000,
-};
-export type ConnectionLimits = Readonly<typeof CONNECTION_LIMITS>;
 
 /** TLS 1.2 with forward secrecy and authenticated encryption (AEAD); TLS 1.3 has nothing else. */
 const TLS = {
