@@ -13,11 +13,11 @@ const needsService = (file: string): boolean =>
 /** Tests within one process. Files share it one after another, with its modules and its published market. */
 const QUICK = ["unit", "property", "golden", "desk", "cli", "site"];
 /** Tests of a proxy within their own process, and of its answers. */
-const SERVED = ["http", "pages", "report", "guide", "released"];
+const SERVED = ["http", "pages", "report"];
 /** Needs series of prices beside the repository. */
 const REPLAY = ["replay"];
 
-/** The project of each file: exactly one. `npm test` and `npm run test:services` name all but `replay`. */
+/** The project of each file: exactly one. `npm test` runs the first two, and `npm run test:services` all others but `replay`. */
 function projectOf(file: string): string {
   const folder = file.split("/")[1] ?? "";
   if (REPLAY.includes(folder)) return "replay";

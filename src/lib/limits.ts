@@ -1,7 +1,6 @@
 /**
  * The limits of every mouth: what a stranger at the other end may take of connections, time, memory and work. Servers
- * (the proxy, `mcp --http`, metrics) and readers (`check`, feeds, the questions of `mcp`) use them. What is wrong
- * with a text is in the module that reads it.
+ * (the proxy, `mcp --http`, metrics) and readers (`check`, feeds, the questions of `mcp`) use them.
  */
 
 /** Of a server's connections, in milliseconds and bytes, unless a test sets others. */
@@ -32,7 +31,7 @@ export const CONNECTIONS_PER_ADDRESS = 128;
 export const CONNECTIONS_PER_HOME = 2;
 /** The share of all places that is kept for networks that have none. */
 export const CONNECTIONS_KEPT = 1 / 10;
-/** Of the metrics port: scrapers, and whoever looks. */
+/** Of the metrics port. */
 export const METRICS_CONNECTIONS_MAX = 100;
 
 /** Places of one caller in the queue for work, with those that run (turns.ts). */
@@ -56,7 +55,7 @@ export const QUESTION_BYTES_MAX = 100_000;
 export const QUESTION_MS = 10_000;
 /** Elements of all its lists and objects, counted by their commas before it is parsed; a basket has 200. */
 export const ELEMENTS_MAX = 2_500;
-/** Messages in a batch, and what is told of arguments that are wrong. */
+/** Messages in a batch, and the faults of its arguments that an answer tells. */
 export const MESSAGES_MAX = 10;
 export const ISSUES_MAX = 20;
 /** What `mcp` asks the service at once: of all callers, and of one. */
