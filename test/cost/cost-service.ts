@@ -1,6 +1,7 @@
 /**
- * A proxy in a process of its own, over a catalog of 10,000 contracts. Its parent asks it by messages how
- * much processor time it has used: of all its threads, in milliseconds.
+ * A proxy in a process of its own, over a catalog of 10,000 contracts, and the tools for agents over it. Its parent asks
+ * it by messages how much processor time it has used: of all its threads, in milliseconds; or to run a loop, by which
+ * the machine's speed is known.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,6 +11,8 @@ import { TIERS } from "../../src/market/tier.ts";
 import { publishMoves } from "../store/publish-moves.ts";
 import { NO_KEYS } from "../../src/snapshot/log/sign.ts";
 import { SESSION, startTestProxy, TestClock } from "../http/fixture.ts";
+import { mcpHttpServer } from "../../src/mcp/http.ts";
+import { listen } from "../../src/hosts/node/server.ts";
 import { openAccounts } from "../../src/state/open.ts";
 import { publicationKey } from "../../src/store/paths.ts";
 import { MemoryStore } from "../store/memory-store.ts";
@@ -18,6 +21,8 @@ import { USUAL_REQUEST } from "../../src/publish/request.ts";
 /** What the parent gets first. */
 export interface CostService {
   readonly url: string;
+  /** Of the tools for agents. */
+  readonly tools: string;
   readonly starter: string;
   readonly pro: string;
   /** The key of a Starter that has used all its calls. */
@@ -33,6 +38,7 @@ export interface CostService {
   readonly manifestSha256: string;
 }
 
+const LOOP = 5_000_000;
 const CONTRACTS = 10_000;
 const DAYS = 1_500;
 /** These have levels; the others stand in the catalog alone, which is what unknown ids are compared with. */
@@ -118,10 +124,19 @@ const proxy = await startTestProxy({
   pollMs: 3_600_000,
   cacheBytes: 256_000_000,
 });
-process.on("message", () => {
+const agents = mcpHttpServer(proxy.url, [], () => {}, 1);
+const tools = `${await listen(agents, "--http", "127.0.0.1", 0)}/mcp`;
+process.on("message", (asked) => {
+  if (asked === "loop") loop();
   const { user, system } = process.cpuUsage();
   process.send?.((user + system) / 1_000);
 });
+/** Takes about five milliseconds of a processor of 2020. */
+function loop(): void {
+  let sum = 1;
+  for (let at = 0; at < LOOP; at += 1) sum = (sum * 31 + at) | 0;
+  if (sum === 0) throw new Error("The loop has another result");
+}
 process.on("disconnect", () => process.exit(0));
 const { url, starter, pro, registry, clock } = proxy;
 const { account_id: id } = await registry.addAccount("spent", "starter", null);
@@ -143,6 +158,7 @@ const entry = JSON.parse(String(await published.get(publicationKey(1)))) as {
 const manifestSha256 = entry.manifest_sha256;
 process.send?.({
   url,
+  tools,
   starter,
   pro,
   spent,

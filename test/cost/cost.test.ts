@@ -35,23 +35,28 @@ afterAll(() => {
 });
 
 interface Asked {
+  /** Below the proxy's address; whole of another one. */
   readonly path: string;
+  /** Of POST. */
+  readonly body?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-function ask({ path, headers = {} }: Asked): Promise<number> {
+function ask({ path, headers = {}, body }: Asked): Promise<number> {
+  const method = body === undefined ? "GET" : "POST";
   return new Promise((resolve, reject) => {
-    request(service.url + path, { agent, headers }, (answer) => {
+    const url = new URL(path, service.url);
+    request(url, { agent, method, headers }, (answer) => {
       answer.resume();
       answer.once("end", () => resolve(answer.statusCode as number));
     })
       .once("error", reject)
-      .end();
+      .end(body);
   });
 }
 
-async function usedMs(): Promise<number> {
-  child.send("processor time?");
+async function usedMs(question = "processor time?"): Promise<number> {
+  child.send(question);
   const [ms] = (await once(child, "message")) as [number];
   return ms;
 }
@@ -443,4 +448,49 @@ test("a plain history costs at most a few times a coded one", async () => {
   const headers = { "x-api-key": service.pro };
   const coded = { path, headers: { ...headers, "accept-encoding": "gzip" } };
   expect(await compared({ path, headers }, coded, 2 * RATIO_MAX)).toEqual([]);
+});
+
+/** The loop of the service takes five milliseconds of a processor of 2020, which is the budget of a request (guarantees.md). */
+async function budgetMs(): Promise<number> {
+  let ms = Infinity;
+  for (let sample = 0; sample < SAMPLES; sample += 1) {
+    const before = await usedMs();
+    ms = Math.min(ms, (await usedMs("loop")) - before);
+  }
+  return ms;
+}
+
+test("what costs the caller nothing stays within the budget, at every mouth", async () => {
+  const spent = { "x-api-key": service.spent };
+  const other = { "x-api-key": service.pro, "if-match": '"other"' };
+  const question = {
+    "content-type": "application/json",
+    accept: "application/json, text/event-stream",
+  };
+  const list = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: {} });
+  const batchOf = (messages: number): string => `[${Array(messages).fill(list).join()}]`;
+  const weights = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"price_basket","arguments":{"ids":["a"],"weights":[${"0,".repeat(49_000)}0]}}}`;
+  const told = (body: string): Asked => ({ path: service.tools, headers: question, body });
+  const free: Record<string, Asked> = {
+    "429 of an old publication": { path: `${API}/prices?publication=1`, headers: spent },
+    "412 of an old publication": { path: `${API}/prices?publication=1`, headers: other },
+    "412 of an old selection": {
+      path: `${API}/levels.csv?publication=1&ids=${service.unknown.join()}`,
+      headers: other,
+    },
+    "the list of the tools": told(list),
+    "a batch that is too long": told(batchOf(100)),
+    "a list that is too long": told(weights),
+    "a text that is no JSON": told("x".repeat(100_000)),
+  };
+  const budget = await budgetMs();
+  const dear: string[] = [];
+  for (const [name, asked] of Object.entries(free)) {
+    const { ms, status } = await costOf(asked);
+    if (ms > budget) dear.push(`${name} (${status}): ${ms.toFixed(1)} ms of ${budget.toFixed(1)}`);
+  }
+  expect(dear).toEqual([]);
+  // A batch counts its messages.
+  const { ms } = await costOf(told(batchOf(10)));
+  expect(ms).toBeLessThan(10 * budget);
 });
