@@ -450,7 +450,7 @@ test("a plain history costs at most a few times a coded one", async () => {
   expect(await compared({ path, headers }, coded, 2 * RATIO_MAX)).toEqual([]);
 });
 
-/** The loop of the service takes five milliseconds of a processor of 2020, which is the budget of a request (guarantees.md). */
+/** What a request that is not counted may cost: the loop of the service, in the same run. */
 async function budgetMs(): Promise<number> {
   let ms = Infinity;
   for (let sample = 0; sample < SAMPLES; sample += 1) {
