@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { Command } from "commander";
 import { clockFromEnvironment } from "../lib/config.ts";
 import { DamageError, UnreachableError, type ChipboardError } from "../lib/errors.ts";
-import { printLine, progressTo } from "../lib/terminal.ts";
+import { printLine, printNotice, progressTo } from "../lib/terminal.ts";
 import { sessionKey } from "../market/session.ts";
 import type { RunningProxy } from "../hosts/node/listen.ts";
 import { examples, withOptions } from "./every-command.ts";
@@ -55,11 +55,19 @@ async function demo(options: ServeOptions): Promise<void> {
     // Create keys only when the proxy serves: a start that fails must not replace the keys of a running one.
     const whileServing = async ({ url, metricsUrl }: RunningProxy): Promise<void> => {
       const keys = await demoKeys(options.state, clock);
-      const places = { url, metrics_url: metricsUrl, guide_url: `${url}/guide`, session, report };
+      const toolsUrl = await serveTools(url, options, stop.signal);
+      const places = {
+        url,
+        metrics_url: metricsUrl,
+        guide_url: `${url}/guide`,
+        tools_url: toolsUrl,
+        session,
+        report,
+      };
       printLine(
         options.json
           ? JSON.stringify({ ...places, keys })
-          : welcome({ url, metricsUrl, session, report, store: options.store }, keys),
+          : welcome({ url, metricsUrl, toolsUrl, session, report, store: options.store }, keys),
       );
       for await (const published of sessions) {
         if (!options.json) printLine(`published ${sessionKey(published)}`);
@@ -77,6 +85,35 @@ async function demo(options: ServeOptions): Promise<void> {
     await store.close();
   }
 }
+
+/** Ten above the proxy's port, as the samples have it; if that is taken, any. */
+const TOOLS_PORT = 10;
+
+/** Serves the tools for agents until the signal, and returns their address. */
+async function serveTools(
+  url: string,
+  { host, port }: ServeOptions,
+  signal: AbortSignal,
+): Promise<string> {
+  const { mcpHttpServer } = await import("../mcp/http.ts");
+  const { listen } = await import("../hosts/node/server.ts");
+  const tools = () => {
+    const server = mcpHttpServer(url, [], printNotice);
+    signal.addEventListener("abort", () => {
+      server.close();
+      server.closeAllConnections();
+    });
+    return server;
+  };
+  const wanted = port === 0 || port + TOOLS_PORT > PORT_MAX ? 0 : port + TOOLS_PORT;
+  const address = await listen(tools(), "--port", host, wanted).catch(async (error: unknown) => {
+    if (!(error instanceof UnreachableError)) throw error;
+    return listen(tools(), "--port", host, 0);
+  });
+  return `${address}/mcp`;
+}
+
+const PORT_MAX = 65_535;
 
 /** Listens for a moment: a long start must not end with a port that is in use. Throws as `listen` does. */
 async function requireFree({ host, port }: ServeOptions): Promise<void> {

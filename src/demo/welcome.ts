@@ -7,6 +7,8 @@ interface Places {
   readonly url: string;
   /** Null: no metrics. */
   readonly metricsUrl: string | null;
+  /** Of the tools for agents. */
+  readonly toolsUrl: string;
   readonly session: string;
   readonly report: string;
   readonly store: string;
@@ -14,7 +16,7 @@ interface Places {
 
 /** What `demo` prints when it serves: addresses, and commands to paste. */
 export const welcome = (
-  { url, metricsUrl, session, report, store }: Places,
+  { url, metricsUrl, toolsUrl, session, report, store }: Places,
   keys: Record<KeyTierName, string>,
 ): string => `
 ${DEMO_NOTICE}
@@ -22,6 +24,7 @@ ${DEMO_NOTICE}
 Market          ${url}/   (paste a key below to see all contracts)
 Guide           ${url}/guide
 Reference       ${url}/docs
+Tools           ${toolsUrl}   (for agents, by the Model Context Protocol)
 Session         ${session}   (a line below names each later one when it is published)
 Report          ${report}
 Metrics         ${metricsUrl ?? "off"}

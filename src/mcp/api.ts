@@ -1,5 +1,6 @@
 /** Asks the public API, as any caller does: with the key fields given, and no others. */
 import { ANSWER_BYTES_MAX, ANSWER_MS, ASKED_AT_ONCE } from "../lib/limits.ts";
+import { createHash } from "node:crypto";
 import type { Agent } from "node:http";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
@@ -15,7 +16,7 @@ export interface ApiAnswer {
   readonly address: string;
   /** The entry of the log that the answer is of. */
   readonly publication: number | null;
-  /** SHA-256 (hex) of the body; null where the service does not say it. */
+  /** SHA-256 (hex) of the whole answer; null: there is none. */
   readonly sha256: string | null;
   /** As sent; of a refusal a problem document (RFC 9457). */
   readonly body: string;
@@ -59,12 +60,16 @@ export function apiAt(
       }
       const digestHeader = String(response.headers["unencoded-digest"]);
       const digest = /sha-256=:(.+):/.exec(digestHeader)?.[1];
+      const body = await textOf(response);
       return {
         isRefused: status < 200 || status > 299,
         address,
         publication: Number(response.headers["x-publication"]) || null,
-        sha256: digest === undefined ? null : Buffer.from(digest, "base64").toString("hex"),
-        body: jsonIn(await textOf(response), `${address} answers ${status}`),
+        sha256:
+          digest === undefined
+            ? createHash("sha256").update(body).digest("hex")
+            : Buffer.from(digest, "base64").toString("hex"),
+        body: jsonIn(body, `${address} answers ${status}`),
       };
     } catch (error) {
       const detail = `The service at ${url} gives no answer: ${reasonOf(error)}`;

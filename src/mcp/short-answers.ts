@@ -25,7 +25,7 @@ export const withoutConstituents = (answer: ApiAnswer): Told => {
   const body = answer.body.replace(CONSTITUENTS, "");
   if (answer.isRefused || body === answer.body) return answer;
   const more = "The constituents are left out: contributions true lists them.";
-  return { ...answer, sha256: null, body, more };
+  return { ...answer, body, more };
 };
 
 /** The columns of a short row, in their order. */
@@ -38,6 +38,7 @@ const COLUMNS = [
   "chg_30d_pct",
   "chg_yoy_pct",
   "as_of",
+  "basis",
 ] as const;
 const cell = z.union([z.string(), z.number(), z.null()]);
 const boardRow = z.looseObject({});
@@ -70,7 +71,7 @@ export function boardFor(answer: ApiAnswer, isWhole: boolean, page: number): Tol
     pageOf(page, Math.max(1, pages.length), "rows"),
     "Ask by ids for all fields of some contracts.",
   ];
-  return { ...answer, sha256: null, body, more: more.join(" ") };
+  return { ...answer, body, more: more.join(" ") };
 }
 
 /** Where a page stands among all, and how to get the next one. */
@@ -101,8 +102,10 @@ const contractRow = z.object({
   id: z.string(),
   ticker: z.string(),
   name: z.string(),
+  board: z.string(),
   segment: z.string(),
   unit: z.string(),
+  price_type: z.string().nullish().describe("Spot, contract or another type"),
   free: z.boolean().describe("Whether its level needs no key"),
   formerly: z.array(z.string()).describe("Its former ids"),
   delisted_on: z.string().nullable().describe("Off the boards from this date on; null: listed"),
@@ -112,24 +115,47 @@ const catalog = z.looseObject({ session_utc: z.string(), contracts: z.array(cont
 /** The contracts that were found. */
 export const found = z.looseObject({
   found: z.number().describe("How many contracts there are on all pages"),
+  ignored: z.array(z.string()).describe("Words that occur in no contract"),
   contracts: z.array(contractRow),
 });
 
-/** The contracts of the catalog in which all words occur. */
+/** A text without blanks and case: `16 Gbit` is found as `16gbit`. */
+const squeezed = (text: string): string => text.toLowerCase().replaceAll(/\s/g, "");
+
+/**
+ * The contracts of the catalog in which all words occur. Words that occur in none are ignored, and told. A number and
+ * the word after it are one word where a contract has them together.
+ */
 export function foundIn(answer: ApiAnswer, words: string, page: number): Told {
   if (answer.isRefused) return answer;
   const { contracts, session_utc } = catalog.parse(JSON.parse(answer.body));
-  const wanted = words.toLowerCase().split(/\s+/);
-  const matches = contracts.filter(({ id, ticker, name, segment, formerly }) => {
-    const text = [id, ticker, name, segment, ...formerly].join(" ").toLowerCase();
-    return wanted.every((word) => text.includes(word));
-  });
+  const texts = contracts.map(({ formerly, free: _, delisted_on: _on, ...texts }) =>
+    squeezed([...Object.values(texts), ...formerly].join(" ")),
+  );
+  const occurs = (word: string): boolean => texts.some((text) => text.includes(word));
+  const wanted: string[] = [];
+  for (const word of words.toLowerCase().split(/\s+/)) {
+    const both = `${wanted.at(-1)}${word}`;
+    if (/^\d+$/.test(wanted.at(-1) ?? "") && occurs(both)) wanted[wanted.length - 1] = both;
+    else if (word !== "") wanted.push(word);
+  }
+  const ignored = wanted.filter((word) => !occurs(word));
+  const known = wanted.filter((word) => !ignored.includes(word));
+  const isNone = wanted.length > 0 && known.length === 0;
+  const matches = contracts.filter(
+    (_, at) => !isNone && known.every((word) => texts[at]?.includes(word)),
+  );
   const start = (page - 1) * FOUND_EACH_PAGE;
   const pageOfMatches = matches.slice(start, start + FOUND_EACH_PAGE);
-  const body = JSON.stringify({ session_utc, found: matches.length, contracts: pageOfMatches });
+  const body = JSON.stringify({
+    session_utc,
+    found: matches.length,
+    ignored,
+    contracts: pageOfMatches,
+  });
   const pages = Math.max(1, Math.ceil(matches.length / FOUND_EACH_PAGE));
   const more = `${pageOf(page, pages, "contracts")} More words find fewer.`;
-  return { ...answer, sha256: null, body, ...(page !== pages && { more }) };
+  return { ...answer, body, ...(page !== pages && { more }) };
 }
 
 const withCloses = z.looseObject({

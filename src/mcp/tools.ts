@@ -103,7 +103,7 @@ const resultWith = (answer: z.ZodType) =>
     sha256: z
       .string()
       .nullable()
-      .describe("Of the whole answer at that address; null: this is a part of it"),
+      .describe("SHA-256 of the whole answer at that address, of which this may be a part"),
     more: z.string().optional().describe("The parts left out here, and how to get them"),
     answer,
   });
@@ -164,13 +164,13 @@ async function closesOf(
 
 tool(
   "find_contracts",
-  "Finds contracts by words of their id, former ids, ticker, name or segment. Needs no key and costs no call.",
+  "Finds contracts by words of their id, former ids, ticker, name, board, segment, unit or type of price. Words that no contract has are ignored, and told. Needs no key and costs no call.",
   {
     words: z
       .string()
       .max(WORDS_CHARACTERS)
       .default("")
-      .describe("All must occur, such as ddr5 16gb; none: every contract"),
+      .describe("All that a contract has must occur, such as ddr5 16gb spot; none: every contract"),
     page,
   },
   found,

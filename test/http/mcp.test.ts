@@ -152,13 +152,15 @@ describe.each(Object.keys(KEYS))("caller: %s", (caller) => {
       const { memory, semiconductor, ...fields } = route.json;
       const records = [...memory, ...semiconductor];
       expect(answer.columns.join()).toBe(
-        "id,name,unit,spot_usd,chg_24h_pct,chg_30d_pct,chg_yoy_pct,as_of",
+        "id,name,unit,spot_usd,chg_24h_pct,chg_30d_pct,chg_yoy_pct,as_of,basis",
       );
       expect(answer.rows).toEqual(
         records.map((record) => answer.columns.map((name: string) => record[name])),
       );
       expect(answer).toMatchObject({ ...fields, contracts: records.length });
-      expect([sha256, more]).toEqual([null, expect.stringMatching(/^Page 1 of 1\. Ask by ids/)]);
+      const digest = `sha-256=:${Buffer.from(sha256, "hex").toString("base64")}:`;
+      expect(route.headers["unencoded-digest"]).toBe(digest);
+      expect(more).toMatch(/^Page 1 of 1\. Ask by ids/);
     },
   );
 
@@ -170,7 +172,9 @@ describe.each(Object.keys(KEYS))("caller: %s", (caller) => {
       JSON.parse((await agent().call("find_contracts", { words })).text).answer;
     expect(await found("")).toMatchObject({ found: all.length });
     expect((await found("DRAM-0")).contracts[0].id).toBe("dram-0");
-    expect(await found("dram-0 nothing")).toMatchObject({ found: 0, contracts: [] });
+    const ignoring = await found("dram-0 nothing");
+    expect([ignoring.contracts[0].id, ignoring.ignored]).toEqual(["dram-0", ["nothing"]]);
+    expect(await found("nothing")).toMatchObject({ found: 0, contracts: [] });
     expect(await used()).toBe(before);
   });
 

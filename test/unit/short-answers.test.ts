@@ -14,7 +14,10 @@ const recordOf = (at: number) => ({
   id: `part-${at}-16gb-spot`,
   ticker: `P${at}`,
   name: at % 10 === 0 ? "N".repeat(400) : `Part number ${at} 16 GB`,
+  board: "memory",
   segment: "DRAM",
+  price_type: "spot",
+  basis: "reported",
   segment_id: "dram",
   unit: "USD per chip",
   spot_usd: 10 + at / 8,
@@ -28,8 +31,8 @@ const recordOf = (at: number) => ({
   delisted_on: at === 6 ? "2026-11-01" : null,
 });
 const columnsOf = ({ id, name, unit, spot_usd, ...record }: ReturnType<typeof recordOf>) => {
-  const { chg_24h_pct, chg_30d_pct, chg_yoy_pct, as_of } = record;
-  return { id, name, unit, spot_usd, chg_24h_pct, chg_30d_pct, chg_yoy_pct, as_of };
+  const { chg_24h_pct, chg_30d_pct, chg_yoy_pct, as_of, basis } = record;
+  return { id, name, unit, spot_usd, chg_24h_pct, chg_30d_pct, chg_yoy_pct, as_of, basis };
 };
 const markets = [0, 1, 120, 1_200].map((count) =>
   Array.from({ length: count }, (_, at) => recordOf(at)),
@@ -51,7 +54,7 @@ describe.each(markets.map((records) => [records.length, records] as const))(
       let page = 1;
       for (; ; page++) {
         const { body, more = "", sha256 } = boardFor(board, true, page);
-        expect([body.length <= 20_000, sha256]).toEqual([true, null]);
+        expect([body.length <= 20_000, sha256]).toEqual([true, board.sha256]);
         const { columns, rows: shown, contracts } = JSON.parse(body);
         expect(contracts).toBe(count);
         rows.push(
@@ -110,4 +113,36 @@ test("a contract is found by a former id", () => {
   const catalog = answerOf({ session_utc: "", contracts: markets[2] as object[] });
   const { contracts } = JSON.parse(foundIn(catalog, "OLDEST-5", 1).body);
   expect(contracts).toMatchObject([{ id: "part-5-16gb-spot" }]);
+});
+
+describe("words as people write them", () => {
+  const contract = (id: string, name: string, unit: string, board = "memory") => ({
+    ...recordOf(1),
+    id,
+    name,
+    unit,
+    board,
+    formerly: [],
+  });
+  const catalog = answerOf({
+    session_utc: "",
+    contracts: [
+      { ...contract("ddr5-16gb-spot", "DDR5 16Gb (2Gx8) spot", "USD per chip (16 Gbit)") },
+      { ...contract("ddr4-8gb-spot", "DDR4 8Gb 1600 spot", "USD per chip (8 Gbit)") },
+      { ...contract("gpu-1", "A GPU", "USD per card", "semiconductor") },
+    ],
+  });
+  test.each([
+    ["DDR5 16Gb spot price", ["ddr5-16gb-spot"], ["price"]],
+    ["16 Gbit", ["ddr5-16gb-spot"], []],
+    ["16Gbit", ["ddr5-16gb-spot"], []],
+    ["memory", ["ddr5-16gb-spot", "ddr4-8gb-spot"], []],
+    ["DDR5 GPU", [], []],
+    ["price of", [], ["price", "of"]],
+    ["", ["ddr5-16gb-spot", "ddr4-8gb-spot", "gpu-1"], []],
+  ])("%j", (words, ids, ignored) => {
+    const told = JSON.parse(foundIn(catalog, words, 1).body);
+    expect(told.contracts.map(({ id }: { id: string }) => id)).toEqual(ids);
+    expect([told.found, told.ignored]).toEqual([ids.length, ignored]);
+  });
 });
