@@ -16,7 +16,7 @@ import { dataAnswers } from "./find/data.ts";
 import { targetOf, type LinkTarget } from "./find/link-target.ts";
 import { readiness } from "./find/readiness.ts";
 import { jsonDocument, type Asked, type Outcome } from "./outcome.ts";
-import { publicLog } from "./publications/public-log.ts";
+import { logKeys, publicLog } from "./publications/public-log.ts";
 import { usageReply } from "./quota.ts";
 import type { World } from "./world.ts";
 
@@ -77,6 +77,7 @@ export function addressesOf(world: World): Addresses {
     open(feed.path, () => log.feed()),
     open(status.path, (asked) => log.status(asked)),
     open(entry.path, (asked) => log.entry(asked)),
+    open(UNCOUNTED_ROUTES.logKeys.path, () => logKeys(world)),
     ...[...pages.answers].map(([path, find]) => open(path, find)),
     ofCaller(usage, async (asked, caller) => {
       const fault = asked.bodyFault() ?? faultsDenial(nameFaults(asked.query, []));

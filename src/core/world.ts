@@ -109,6 +109,8 @@ export interface Settings {
   readonly pollMs: number;
   /** How late a session may be before it counts as missing. */
   readonly graceMs: number;
+  /** The public keys of which one must have signed the log as far as it is served (PEM); null: nobody must. */
+  readonly logKeysPem: string | null;
   /** How many proxies of the operator are in front; their X-Forwarded-For is trusted. */
   readonly trustedHops: number;
 }

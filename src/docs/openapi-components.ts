@@ -115,7 +115,7 @@ export function componentSchemas(): Readonly<Record<string, JsonSchema>> {
 }
 
 export function recordedAt(path: string): Example[] {
-  const target = new RegExp(`^GET ${path.replace("{id}", "[^/?]+")}(?:\\?|$)`);
+  const target = new RegExp(`^GET ${path.replace("{id}", "[^./?]+")}(?:\\?|$)`);
   return EXAMPLES.filter(({ request, status }) => status === 200 && target.test(request));
 }
 

@@ -1,5 +1,5 @@
 /** The addresses that cost no call, with their operations in the OpenAPI document, and the pages. */
-import { CSV_TYPE } from "../store/media-types.ts";
+import { CSV_TYPE, TEXT_TYPE } from "../store/media-types.ts";
 import * as payload from "./answer-schemas.ts";
 import { API, type Route } from "./routes.ts";
 
@@ -105,6 +105,18 @@ export const UNCOUNTED_ROUTES = {
     summary: "A publication as the log stores it",
     answer: "Its entry in the log; the bytes never change.",
     body: { json: "LogEntry", schema: payload.logEntry },
+  },
+  logKeys: {
+    ...PUBLIC,
+    tag: "Proofs and small charts",
+    path: "/log/keys.pem",
+    operationId: "getLogKeys",
+    summary: "The public keys by which this service trusts its log",
+    answer:
+      "Ed25519 keys (PEM, RFC 8410). Compare them with what the publisher told you elsewhere. An attacker in this service could change them.",
+    body: { text: TEXT_TYPE },
+    fields: ["etag", "unencoded-digest"],
+    refusals: ["not_found"],
   },
   feed: {
     ...PUBLIC,

@@ -15,6 +15,8 @@ export interface VerifyKey {
   readonly key: KeyObject;
   /** SHA-256 (hex) of the key's SubjectPublicKeyInfo in DER. */
   readonly fingerprint: string;
+  /** The key as a block of PEM, with its line end. */
+  readonly pem: string;
 }
 
 export interface SigningKey {
@@ -117,4 +119,5 @@ function nameOf(label: string, text: string, wanted: "PRIVATE KEY" | "PUBLIC KEY
 const verifyKeyOf = (key: KeyObject): VerifyKey => ({
   key,
   fingerprint: sha256Hex(key.export({ type: "spki", format: "der" })),
+  pem: key.export({ type: "spki", format: "pem" }).toString(),
 });

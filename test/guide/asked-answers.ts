@@ -5,6 +5,8 @@
 import { ORIGIN } from "./guide-texts.ts";
 import { call } from "../http/client.ts";
 import { askRefusals } from "./refusals.ts";
+import { GOLDEN_KEY } from "../golden/golden-key.ts";
+import { MemoryStore } from "../store/memory-store.ts";
 import { API, startExampleService, type Example } from "./example-service.ts";
 
 const REQUESTS: readonly (readonly [path: string, tier: Example["tier"]])[] = [
@@ -54,6 +56,10 @@ export async function askAll(): Promise<Example[]> {
       const body = text.replaceAll(service.url, ORIGIN);
       examples.push({ request: `GET ${path}`, tier, status, body });
     }
+    const verifyKeys = [GOLDEN_KEY.verifyKey];
+    const signed = await service.serve(new MemoryStore(), { verifyKeys });
+    const { status, text } = await call(`${signed}/log/keys.pem`);
+    examples.push({ request: "GET /log/keys.pem", tier: null, status, body: text });
     return [...examples, ...(await askRefusals(service))];
   } finally {
     await service.close();

@@ -45,6 +45,7 @@ export async function askRefusals(service: ExampleService): Promise<Example[]> {
   await ask(url, `${API}/export.xlsx`, "starter");
   await ask(url, `${API}/prices?symbol=DDR5`);
   await ask(url, `${API}/price`);
+  await ask(url, "/log/keys.pem");
   await ask(url, `${API}/prices`, null, { method: "POST" });
   await ask(url, `${API}/prices?api_key=KEY`);
   await ask(url, `${API}/prices`, null, { headers: { "x-api-key": "KEY" } });

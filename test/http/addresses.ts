@@ -17,10 +17,11 @@ export const dataPaths = (
       return path.endsWith("{id}") ? ids.map((id) => path.replace("{id}", id)) : [path];
     });
 
-/** Those that cost no call; of the log its first entry. */
+/** Those that cost no call and that every service has; of the log its first entry. */
 export const uncountedPaths = (caller: "everybody" | "key"): string[] =>
   Object.values(UNCOUNTED_ROUTES)
     .filter(({ isKeyed }) => isKeyed === (caller === "key"))
+    .filter((route) => route !== UNCOUNTED_ROUTES.logKeys)
     .map(({ path }) => path.replace("{id}", "1"));
 
 /** The pages, and the files of the reference. */

@@ -1,6 +1,7 @@
 /** With `--public-url https://host/prefix` every address that the service gives is below the prefix, and answers. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestProxy, TestClock, type TestProxy } from "./fixture.ts";
+import { GOLDEN_KEY } from "../golden/golden-key.ts";
 import { publishGolden } from "../golden/golden-market.ts";
 import { PythonClient } from "../guide/python-client.ts";
 import { MemoryStore } from "../store/memory-store.ts";
@@ -20,7 +21,12 @@ beforeAll(async () => {
   await publishGolden(store);
   front = await startPrefixFront("/a/market");
   const clock = new TestClock(Date.parse("2026-11-21T00:30:00Z"));
-  proxy = await startTestProxy({ store, clock, publicUrl: front.root });
+  proxy = await startTestProxy({
+    store,
+    clock,
+    verifyKeys: [GOLDEN_KEY.verifyKey],
+    publicUrl: front.root,
+  });
   front.target = proxy.url;
 });
 afterAll(async () => {

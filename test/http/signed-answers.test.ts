@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { afterEach, describe, expect, test } from "vitest";
 import { UnreachableError } from "../../src/lib/errors.ts";
 import { createState } from "../../src/state/open.ts";
+import { parseVerifyKeys } from "../../src/snapshot/signing-key.ts";
 import type { ObjectStore } from "../../src/ports/store.ts";
 import { publicationKey } from "../../src/store/paths.ts";
 import { begin } from "../store/begun.ts";
@@ -64,6 +65,20 @@ describe("a proxy", () => {
       expect((await proxy.get(`/log/${number}`)).status).toBe(200);
     }
     expect((await proxy.get(`${API}/publications`)).json.publications).toHaveLength(4);
+  });
+
+  test("gives everybody the keys that it was given, and without any 404", async () => {
+    const store = await signedStore();
+    const keys = [OPERATOR, newKey()];
+    await start(store, keys);
+    const { status, headers, text } = await proxy.get("/log/keys.pem");
+    expect([status, headers["content-type"]]).toEqual([200, "text/plain; charset=utf-8"]);
+    expect(parseVerifyKeys(text, "/log/keys.pem").map(({ fingerprint }) => fingerprint)).toEqual(
+      keys.map(({ verifyKey }) => verifyKey.fingerprint),
+    );
+    await proxy.close();
+    proxy = await startTestProxy({ store, clock: new TestClock(CLOCK_MS) });
+    await expectCode(proxy, "/log/keys.pem", {}, "not_found");
   });
 
   test("an unsigned end is not served, also not as an old publication, until it is signed", async () => {

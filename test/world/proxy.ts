@@ -79,6 +79,7 @@ export async function startWorldProxy(
     publicUrl: null,
     origin: "http://world.example",
     pollMs: 1_000,
+    logKeysPem: null,
     trustedHops: 0,
   };
   return {

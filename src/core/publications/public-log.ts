@@ -6,7 +6,7 @@
 import { utf8 } from "../../lib/bytes.ts";
 import { cacheOf, keptOrMade } from "../../lib/caches.ts";
 import { isPublication, type Publication } from "../../snapshot/log/entry.ts";
-import { JSON_TYPE } from "../../store/media-types.ts";
+import { JSON_TYPE, TEXT_TYPE } from "../../store/media-types.ts";
 import type { Asked, Found } from "../outcome.ts";
 import { noSession } from "../find/data.ts";
 import { pageForms, PUBLIC_CACHE, type PageSource } from "../serve/document.ts";
@@ -48,6 +48,20 @@ const ROWS = "rows of /publications";
 
 /** A stored entry never changes (RFC 8246), and a cache holds it no longer than other public answers. */
 const ENTRY_CACHE = "public, max-age=60, immutable";
+
+/** `/log/keys.pem`: the keys that the service was given to verify the log by. */
+export function logKeys({
+  logKeysPem,
+  platform,
+}: Pick<World, "logKeysPem" | "platform">): Found | Denial {
+  if (logKeysPem === null)
+    return deny("not_found", "This service was given no key to verify its log by.");
+  const body = utf8(logKeysPem);
+  const sha256 = platform.sha256(body);
+  const content = { "content-type": TEXT_TYPE };
+  const entity = entityOf({ etag: `"${sha256}"`, modifiedMs: null, content, body, sha256 });
+  return { kind: "found", forms: { identity: entity }, cacheControl: PUBLIC_CACHE };
+}
 
 /** The answers of `/publications`, `/log/…`, `/feed.atom` and `/status.json`, and what pages show of them. */
 export type PublicLog = ReturnType<typeof publicLog>;

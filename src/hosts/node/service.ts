@@ -64,7 +64,7 @@ export class Service {
    * of the service at an address, which is told where the options name no public one.
    */
   async start(): Promise<(url: string) => World> {
-    const { clock, accounts, log } = this.#options;
+    const { clock, accounts, log, verifyKeys } = this.#options;
     const files = await fixedPages(nodePlatform, assets(), clock.now());
     await this.#live.start();
     return (url) => {
@@ -74,6 +74,7 @@ export class Service {
       return {
         ...known,
         origin,
+        logKeysPem: verifyKeys?.map(({ pem }) => pem).join("") ?? null,
         accounts,
         pages,
         observer: observerOf(this.metrics, log),
