@@ -148,9 +148,8 @@ const exampleOf = (example: Example): Json => ({
 const refusalName = (code: string, status: number): string => `${code}-${status}`;
 
 const REFUSALS: ReadonlyMap<string, Json> = new Map(
-  EXAMPLES.filter(({ status }) => status >= 400).flatMap((example) => {
-    const { code } = JSON.parse(example.body);
-    // No operation answers with it.
-    return code === "not_found" ? [] : [[refusalName(code, example.status), exampleOf(example)]];
-  }),
+  EXAMPLES.filter(({ status }) => status >= 400).map((example) => [
+    refusalName(JSON.parse(example.body).code, example.status),
+    exampleOf(example),
+  ]),
 );

@@ -25,6 +25,7 @@ export function openApiDocument(): Json {
         name: "The terms that the member license of each payload names",
         url: slotOf("terms"),
       },
+      "x-evidence": slotOf("evidence"),
     },
     servers: [{ url: slotOf("server") }],
     // Hey API's clients send a key by each scheme, one after another: Bearer must take the place of Basic.

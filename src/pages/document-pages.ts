@@ -4,7 +4,7 @@
  */
 import { textOf, utf8 } from "../lib/bytes.ts";
 import { limitsOf, USUAL_LIMITS } from "../feed/finding.ts";
-import { FULLEST } from "../market/tier.ts";
+import { ENTERPRISE_LICENCE, FULLEST } from "../market/tier.ts";
 import { MICROS_PER_UNIT } from "../market/decimal.ts";
 import { HTML_TYPE, JSON_TYPE } from "../store/media-types.ts";
 import { FILES } from "../store/paths.ts";
@@ -67,6 +67,9 @@ export interface Settings {
   readonly plans?: PlanTerms | undefined;
 }
 
+/** What a publisher allows who says nothing: the licence of the tiers. */
+const NO_EVIDENCE = `To show an evidence file outside needs the publisher's permission. ${ENTERPRISE_LICENCE}`;
+
 const MINUTE_MS = 60_000;
 
 /** The values of the slots while this snapshot is served; null: none is. */
@@ -89,6 +92,7 @@ export function slotValues(
     "contact-kind": contactKind,
     contact,
     terms: plans.terms_url ?? plansPage,
+    evidence: plans.evidence ?? NO_EVIDENCE,
     "max-move": percent(limits.maxMoveMicros),
     "max-index-move": percent(limits.maxIndexMoveMicros),
     "max-board-move": percent(limits.maxBoardMoveMicros),

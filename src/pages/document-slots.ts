@@ -20,6 +20,8 @@ export const SLOT_NAMES = [
   "contact",
   /** The address of the terms. */
   "terms",
+  /** What a caller may show to others of an evidence file. */
+  "evidence",
   /** Contracts of the served market, in requests. */
   ...(Object.keys(RECORDED_CONTRACTS) as (keyof typeof RECORDED_CONTRACTS)[]),
   /** The limits that the served snapshot was published with. */

@@ -22,6 +22,7 @@ import type { Query } from "../public/query.ts";
 import { idIn } from "../public/routes.ts";
 import { PAGES } from "../public/uncounted-routes.ts";
 import { comparePage } from "./compare-page.ts";
+import { verifyPage } from "./verify-page.ts";
 import { contractPage, lockedPage, type Surroundings } from "./contract-page.ts";
 import { sitemap } from "./crawlers.ts";
 import {
@@ -65,6 +66,7 @@ export function livePages(options: LivePagesOptions) {
     comparePage(plans, (await catalogOf(snapshot)) ?? [], maxCarryDaysOf(snapshot)),
   );
   makers.set(PAGES.plans.path, async (snapshot) => plansPage(plans, snapshot?.tiers));
+  makers.set(PAGES.verify.path, async () => verifyPage());
   makers.set(PAGES.sitemap.path, async (snapshot) => sitemap(origin, snapshot));
   makers.set(PAGES.indices.path, async (snapshot) => indicesPage(await catalogOf(snapshot), false));
   makers.set(PAGES.basket.path, async (snapshot, overdue) => {

@@ -21,6 +21,14 @@ const price = z.number(PRICE).refine(isPrice, PRICE).nullish();
 const PUBLIC = "public text, without user, password or key";
 const LINE = `text of 1 to ${MAX_CHARACTERS} characters on one line`;
 const support = z.string(LINE).refine(isShortLine, LINE).refine(isPublic, PUBLIC).nullish();
+/** What a caller may show to others of an evidence file, in the publisher's words. */
+const SENTENCES_CHARACTERS = 1_000;
+const PERMISSION = `text of 1 to ${SENTENCES_CHARACTERS} characters on one line`;
+const permission = z
+  .string(PERMISSION)
+  .refine((text) => isLine(text, SENTENCES_CHARACTERS), PERMISSION)
+  .refine(isPublic, PUBLIC)
+  .nullish();
 const ADDRESS = `an https, mailto or e-mail address of at most ${MAX_CHARACTERS} characters`;
 /** One of another scheme could run a script. */
 const isAddress = (text: string): boolean =>
@@ -36,8 +44,8 @@ const tier = z
   .optional();
 const tiers = Object.fromEntries(KEY_TIER_NAMES.map((name) => [name, tier]));
 const file = z.strictObject(
-  { ...(tiers as Record<KeyTierName, typeof tier>), ...places },
-  `an object with ${[...KEY_TIER_NAMES, ...PLACES].join(", ")}, or some of them`,
+  { ...(tiers as Record<KeyTierName, typeof tier>), ...places, evidence: permission },
+  `an object with ${[...KEY_TIER_NAMES, ...PLACES, "evidence"].join(", ")}, or some of them`,
 );
 
 /** The terms of each tier, and where to get a plan. */

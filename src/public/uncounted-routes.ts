@@ -232,6 +232,10 @@ export const PAGES = {
     description: "Which published levels were changed later, when, and why.",
     hasFigures: true,
   },
+  verify: {
+    path: "/verify",
+    description: "Proves a file of evidence for a settled figure, in your browser.",
+  },
   guide: {
     path: "/guide",
     link: "Guide",

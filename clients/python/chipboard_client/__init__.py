@@ -10,6 +10,7 @@
     client.levels(["ID"], last=10)                # both sessions of a day
     client.levels(["ID"], known_at=42)            # as entry 42 of the log had them, for a back-test
     client.settlements(["ID"], start="2026-10")   # settled months: as settled, and as known now
+    client.evidence("ID", "2026-10", "ID.zip")    # one of them with its proof, for somebody without the service
     client.index()                                # the composite; index("dram", last=30): one with its series
     client.basket({"ID": 64})["cost_usd"]         # by quantities; basket(..., by="weights")
     client.contracts()                            # all contracts there are, without levels; needs no key
@@ -20,8 +21,8 @@
     for event in client.watch([{"id": "ID", "above": 5}], state="alerts.json"):
         print(event["text"])                      # each event at least once, also over restarts
 
-The /client.py of a service knows its address, so there `Client(key="cbk_...")` is enough. A command does the same as
-`watch`: `python -m chipboard_client watch rules.json --once`.
+The /client.py of a service knows its address, so there `Client(key="cbk_...")` is enough. Commands do the same as
+`watch` and `evidence`: `python -m chipboard_client watch rules.json --once`.
 
 The answer to each request for data is proven by its `unencoded-digest`. What did not change costs no call: the
 client keeps small answers, and asks with their ETag. A Client may be used by several threads at once, so also by
@@ -52,6 +53,7 @@ import subprocess
 import sys
 import threading
 import time
+import zipfile
 import zlib
 from collections import OrderedDict
 from contextlib import closing, contextmanager
@@ -97,6 +99,28 @@ BOARD = ("id", "ticker", "name", "segment", "unit", "spot_usd", "chg_24h_pct", "
 CORRECTIONS = ("contract_id", "session_utc", "old_usd", "new_usd", "reason", "corrected_in", "publication")
 CATALOG = ("id", "ticker", "name", "board", "segment", "segment_id", "unit", "capacity_gb", "price_type", "cadence_days",
            "source", "source_url", "free", "formerly", "delisted_on")
+# The proof without chipboard: src/site/evidence.js compares it.
+VERIFY = r"""#!/bin/sh
+# Proves figure.txt: its month stands in the settlement file, which stands in SHA256SUMS, which the first entry of the log
+# names; each entry names the one before, and a key of keys.pem signed the last. Compare the fingerprint that this prints.
+set -eu; cd "$(dirname "$0")"; work=$(mktemp -d)
+trap 'test $? = 0 || echo "NOT PROVEN"; rm -r "$work"' EXIT
+sum() { { sha256sum "$1" 2>/dev/null || shasum -a 256 "$1"; } | cut -c 1-64; }
+value() { sed -n "s/^$1: none\$/$1: null/;s/^$1: //p" figure.txt; }
+file=$(ls settlements/*/*.json); name=pro; link=$(sum SHA256SUMS)
+grep -F "\"month\":\"$(value month)\"" "$file" | grep -qF "\"average\":$(value average),"
+grep -qxF "$(sum "$file")  $file" SHA256SUMS
+for entry in log/*.json; do
+  grep -qF "\"$name\":\"$link\"" "$entry"; name=previous; link=$(sum "$entry"); last=$entry
+done
+grep -q '"signature":' "$last" || { echo "The links hold. The log is not signed."; exit; }
+awk -v to="$work/key" '/BEGIN/ { n++ } { print > (to n) }' keys.pem
+sed 's/.*,"signature":"\([^"]*\)"}$/\1/' "$last" | openssl base64 -d -A > "$work/signature"
+{ echo "chipboard log v2"; sed 's/,"signature":"[^"]*"}$/}/' "$last" | openssl dgst -sha256 -binary; } > "$work/message"
+for key in "$work"/key*; do openssl pkeyutl -verify -pubin -inkey "$key" -rawin -in "$work/message" -sigfile "$work/signature" &&
+  openssl pkey -pubin -in "$key" -outform DER | openssl dgst -sha256 && exit; done; exit 1
+"""
+WITHOUT_PERMISSION = "The publisher gave no permission to show this outside: that needs a separate enterprise licence."
 LOG = logging.getLogger("chipboard_client")
 USER_AGENT = f"chipboard-client/{__version__} Python/{platform.python_version()}"
 
@@ -541,6 +565,57 @@ class Client:
         are months such as 2026-10, or days of them, both included.
         """
         return _typed(self._parts(SETTLEMENTS, ids, None, start, end), "kind", "id", "month")
+
+    def evidence(self, id: str, month: Day, path: str | os.PathLike[str], kind: str = "contract") -> dict[str, Any]:
+        """Writes a zip that proves one settled month of a contract, or of an index (`kind="index"`), to somebody without the
+        service: the figure in words, the settlement file, the digests of the tier's files, the entries of the log up to the
+        next signed one, the public keys, a script for openssl, and the publisher's permission. `chipboard check FILE.zip`
+        reads it. For Pro; costs three calls. Returns the month's record, with `publication`, `signed` and `permission`.
+
+        Raises ValueError if the month is not settled.
+        """
+        wanted = _month(month, "month")
+        if kind not in ("contract", "index"):
+            raise ValueError(f"kind: expected contract or index, got {kind!r}")
+        name = f"settlements/{'indices' if kind == 'index' else 'contracts'}/{quote(id, safe='')}"
+        view = self if self._vintage else self.as_of(int(self._get("/" + name).headers["x-publication"]))
+        answer = view._get("/" + name)
+        number = int(answer.headers["x-publication"])
+        sums = view._get("/sums").body
+        with _reading():
+            file = json.loads(answer.body, parse_float=str, parse_int=str)
+            months = {each["month"]: each for each in file["settlements"]}
+        if wanted not in months:
+            known = f"{min(months)} to {max(months)}" if months else "none"
+            raise ValueError(f"{id}: the month {wanted} is not settled; settled are {known}")
+        record = {"kind": file["kind"], "id": file["id"], **months[wanted], "publication": str(number), "attribution": file["attribution"]}
+        files = {"figure.txt": _figure_text(record), "SHA256SUMS": sums, f"settlements/{name.split('/')[1]}/{file['id']}.json": answer.body}
+        signed, entry = False, number
+        while not signed:
+            try:
+                body = self._transport.get(f"/log/{entry}", {}, base="").body
+            except Refused as refused:
+                if refused.status != 404 or entry == number:
+                    raise
+                break
+            files[f"log/{entry:010}.json"], signed, entry = body, b'"signature":"' in body, entry + 1
+        if not signed:
+            # Entries after the first prove nothing without a signature.
+            files = {each: body for each, body in files.items() if not each.startswith("log/") or int(each[4:14]) == number}
+        try:
+            files["keys.pem"] = self._transport.get("/log/keys.pem", {}, base="").body
+        except Refused as refused:
+            if refused.status != 404:
+                raise
+        told = _object(self._transport.get("/openapi.json", {}, base="")).get("info", {}).get("x-evidence")
+        permission = told if isinstance(told, str) and told else WITHOUT_PERMISSION
+        files["permission.txt"], files["verify.sh"] = f"{permission}\n".encode(), VERIFY.encode()
+        with open(path, "wb") as out, zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
+            for each in sorted(files):
+                entry_info = zipfile.ZipInfo(each, (1980, 1, 1, 0, 0, 0))
+                entry_info.external_attr = (0o755 if each == "verify.sh" else 0o644) << 16
+                archive.writestr(entry_info, files[each])
+        return {**record, "signed": signed, "permission": permission}
 
     def index(self, id: str | None = None, start: Day | None = None, end: Day | None = None,
               last: int | None = None) -> dict[str, Any]:
@@ -1599,6 +1674,16 @@ def _period(path: str, start: Day | None, end: Day | None, last: int | None) -> 
     return {"from": _month(start, "start"), "to": _month(end, "end")}
 
 
+def _figure_text(record: Mapping[str, Any]) -> bytes:
+    """A settled month in words, then its record, a line each."""
+    what = f"{record['kind']} {record['id']} in {record['month']}"
+    unit = "points" if record["unit"] is None else record["unit"]
+    average = record["average"]
+    said = f"The settled average of {what} is {average} {unit}." if average is not None else f"There is no settled average of {what}."
+    lines = [f"{name}: {'none' if value is None else value}" for name, value in record.items()]
+    return "\n".join([said, "", *lines, ""]).encode()
+
+
 def _month(value: Day | None, name: str) -> str | None:
     """The month, YYYY-MM, also of a date or an instant in it."""
     is_month = isinstance(value, str) and re.fullmatch("[0-9]{4}-[0-9]{2}", value)
@@ -1763,12 +1848,37 @@ def _told(event: dict[str, Any], command: str | None, webhook: str | None) -> No
         print(body, flush=True)
 
 
+def _write_evidence(asked: argparse.Namespace) -> int:
+    path: str = asked.out or f"{quote(asked.id, safe='')}-{asked.month}.zip"
+    try:
+        client = Client(asked.url, os.environ.get("CHIPBOARD_KEY") or None)
+        told = client.evidence(asked.id, asked.month, path, "index" if asked.index else "contract")
+    except ValueError as error:
+        print(f"error: {_plain(str(error))}", file=sys.stderr)
+        return 2
+    except (OSError, Refused, Damaged) as error:
+        print(f"error: {_plain(str(error))}", file=sys.stderr)
+        return 1
+    print(_plain(_figure_text(told).decode().splitlines()[0]))
+    print(f"wrote {path}: " + ("signed by a key of the publisher" if told["signed"] else "the log is not signed"))
+    print(_plain(told["permission"]))
+    return 0
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """The command. 0: done; 1: the service, the command or the webhook failed; 2: wrong rules, options or state."""
     name = "client.py" if __name__ == "__main__" else "python -m chipboard_client"
     parser = argparse.ArgumentParser(prog=name, description="Watches prices. The key is read from CHIPBOARD_KEY.")
     parser.add_argument("--version", action="version", version=__version__)
-    watch = parser.add_subparsers(required=True, metavar="watch").add_parser(
+    commands = parser.add_subparsers(required=True, dest="does", metavar="watch|evidence")
+    evidence = commands.add_parser("evidence", help="write a settled month with its proof into a zip",
+                                   description="Writes a settled month with its proof, for somebody without the service. For Pro.")
+    evidence.add_argument("id", help="a contract, or with --index an index")
+    evidence.add_argument("--month", required=True, help="a settled month, such as 2026-10")
+    evidence.add_argument("--index", action="store_true", help="the id is of an index")
+    evidence.add_argument("--out", help="the file (default: ID-MONTH.zip)")
+    evidence.add_argument("--url", default=os.environ.get("CHIPBOARD_URL") or ORIGIN, help="the service; or CHIPBOARD_URL")
+    watch = commands.add_parser(
         "watch", help="tell events of rules", description="Tells events of rules, each at least once, with a stable event_id.")
     watch.add_argument("rules", help='a JSON file: [{"id": "ID", "above": 5}, {"index": "dram", "change_pct": 10, "over": "7d"}]')
     watch.add_argument("--once", action="store_true", help="report new events and exit, for cron")
@@ -1783,6 +1893,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     how.add_argument("--webhook", default=os.environ.get("CHIPBOARD_WEBHOOK") or None,
                      help="send each event to this address by POST; or CHIPBOARD_WEBHOOK")
     asked = parser.parse_args(argv)
+    if asked.does == "evidence":
+        return _write_evidence(asked)
     webhook: str | None = None if asked.command else asked.webhook
     state = asked.state or os.path.join(os.path.dirname(asked.rules), "alerts.json")
     try:

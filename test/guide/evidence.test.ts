@@ -1,0 +1,179 @@
+/** Evidence of a settled month: written by the Python client, proven by `check`, by the page's module and by openssl. */
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { checkEvidence } from "../../src/check/evidence.ts";
+import { newKeyPair, parseVerifyKeys } from "../../src/snapshot/signing-key.ts";
+import { chipboard } from "../program/program.ts";
+import { EXPECTED } from "../golden/golden-market.ts";
+import { GOLDEN_KEY } from "../golden/golden-key.ts";
+import { copyOf, startTestProxy, TestClock, type TestProxy } from "../http/fixture.ts";
+import { testWith } from "../http/needed-tools.ts";
+import { FolderStore } from "../../src/store/folder-store.ts";
+import { PRELUDE, PythonClient } from "./python-client.ts";
+
+const run = promisify(execFile);
+const withPython = testWith("python3");
+const withOpenssl = testWith("openssl");
+const KEYS = [GOLDEN_KEY.verifyKey];
+
+let folder: string;
+let proxy: TestProxy;
+let client: PythonClient;
+const at = (name: string): string => join(folder, name);
+const python = (code: string): Promise<string> =>
+  client.print(`${PRELUDE}client = Client(key=key)\n${code}`);
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "chipboard-evidence-"));
+  const clock = new TestClock(Date.parse("2026-11-21T00:30:00Z"));
+  const store = await copyOf(new FolderStore(EXPECTED));
+  const evidence = "You may show single figures to the other party of a contract.";
+  proxy = await startTestProxy({ store, clock, verifyKeys: KEYS, plans: { evidence } });
+  client = await PythonClient.download(proxy.url, proxy.pro);
+});
+afterAll(async () => {
+  await proxy.close();
+  await client.remove();
+  await rm(folder, { recursive: true });
+});
+
+/** The files of a zip, and a zip of files, by Python. */
+const unpacked = async (zip: string, to: string): Promise<void> =>
+  void (await run("python3", ["-m", "zipfile", "-e", zip, to]));
+const packed = async (files: ReadonlyMap<string, Buffer>, to: string): Promise<void> => {
+  const source = await mkdtemp(at("files-"));
+  for (const [name, bytes] of files) {
+    await mkdir(dirname(join(source, name)), { recursive: true });
+    await writeFile(join(source, name), bytes);
+  }
+  const code =
+    "import sys, zipfile\nwith zipfile.ZipFile(sys.argv[1], 'w', zipfile.ZIP_DEFLATED) as z:\n  for n in sys.argv[3:]: z.write(sys.argv[2] + '/' + n, n)";
+  await run("python3", ["-c", code, to, source, ...files.keys()]);
+};
+
+/** A settled month of the market, and its record. */
+async function settled(kind: "contract" | "index"): Promise<{ id: string; month: string }> {
+  const text = await python(
+    `print(json.dumps([each for each in client.settlements() if each["kind"] == "${kind}" and each["average"] is not None][-1], default=str))`,
+  );
+  return JSON.parse(text) as { id: string; month: string };
+}
+
+describe.each(["contract", "index"] as const)("%s", (kind) => {
+  const zip = (): string => at(`${kind}.zip`);
+  const files = new Map<string, Buffer>();
+
+  withPython("the client writes it, and its figure is the settled one", async () => {
+    const { id, month } = await settled(kind);
+    const told = JSON.parse(
+      await python(
+        `print(json.dumps(client.evidence(${JSON.stringify(id)}, "${month}", ${JSON.stringify(zip())}, "${kind}")))`,
+      ),
+    );
+    const proof = await checkEvidence(zip(), KEYS);
+    const { fingerprint } = GOLDEN_KEY.verifyKey;
+    expect(told).toMatchObject({ signed: true, permission: proof.permission });
+    expect(proof.permission).toBe("You may show single figures to the other party of a contract.");
+    expect(proof.fingerprint).toBe(fingerprint);
+    const path = kind === "index" ? "indices" : "contracts";
+    const answer = await proxy.get(`/api/public/v1/settlements/${path}/${id}`, { key: proxy.pro });
+    const own = answer.json.settlements.find((each: { month: string }) => each.month === month);
+    expect(Number(proof.record.get("average"))).toBe(own.average);
+    expect(proof.sentence).toBe(
+      `The settled average of ${kind} ${id} in ${month} is ${own.average} ${own.unit ?? "points"}.`,
+    );
+    const { code, stdout } = await chipboard(["check", zip()]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining(proof.sentence)]);
+    const folderOf = at(`${kind}-files`);
+    await unpacked(zip(), folderOf);
+    const { stdout: names } = await run("python3", ["-m", "zipfile", "-l", zip()]);
+    for (const line of names.trim().split("\n").slice(1)) {
+      const name = line.replace(/\s+\d{4}-.*$/, "");
+      files.set(name, await readFile(join(folderOf, name)));
+    }
+    expect(files.size).toBeGreaterThanOrEqual(7);
+  });
+
+  withPython("each changed, missing or added file is refused in words", async () => {
+    const altered = at("altered.zip");
+    const refused = async (changed: ReadonlyMap<string, Buffer>): Promise<string> => {
+      await packed(changed, altered);
+      return checkEvidence(altered, null).then(
+        () => "proven",
+        (error: Error) => error.message.replace(`${altered} proves nothing: `, ""),
+      );
+    };
+    expect(await refused(files)).toBe("proven");
+    for (const [name, bytes] of files) {
+      const other = Buffer.from(bytes);
+      const place = Math.floor(other.length / 2);
+      other[place] = (other[place] as number) ^ 1;
+      const changed = await refused(new Map([...files, [name, other]]));
+      // The publisher's words are told as what the file says.
+      expect([name, changed === "proven"]).toEqual([name, name === "permission.txt"]);
+      expect(await refused(new Map([...files].filter(([each]) => each !== name)))).not.toBe(
+        "proven",
+      );
+    }
+    expect(await refused(new Map([...files, ["other.txt", Buffer.from("x")]]))).toBe(
+      "other.txt belongs to no proof",
+    );
+    const whole = await readFile(zip());
+    for (const cut of [0, 10, Math.floor(whole.length / 2), whole.length - 1]) {
+      await writeFile(altered, whole.subarray(0, cut));
+      await expect(checkEvidence(altered, null)).rejects.toThrow(/proves nothing/);
+    }
+  });
+
+  withOpenssl("openssl and a shell prove it, and refuse another figure", async () => {
+    const place = at(`${kind}-files`);
+    const { stdout } = await run("sh", ["verify.sh"], { cwd: place });
+    expect(stdout).toContain(GOLDEN_KEY.verifyKey.fingerprint);
+    const figure = join(place, "figure.txt");
+    const text = await readFile(figure, "utf8");
+    await writeFile(figure, text.replace(/^average: ./m, "average: 9"));
+    await expect(run("sh", ["verify.sh"], { cwd: place })).rejects.toMatchObject({
+      stdout: expect.stringContaining("NOT PROVEN"),
+    });
+    await writeFile(figure, text);
+  });
+});
+
+withPython(
+  "a key that did not sign it, a month that is not settled, and an option for a service",
+  async () => {
+    const { publicPem } = newKeyPair();
+    await writeFile(at("other.pub"), publicPem);
+    await expect(
+      checkEvidence(at("contract.zip"), parseVerifyKeys(publicPem, "x")),
+    ).rejects.toThrow(/is signed by [0-9a-f]{64}: expected/);
+    const other = await chipboard(["check", at("contract.zip"), "--verify-key", at("other.pub")]);
+    expect([other.code, other.stderr]).toEqual([6, expect.stringContaining("expected")]);
+    const keyed = await chipboard(["check", at("contract.zip"), "--key", "cbk_1"]);
+    expect([keyed.code, keyed.stderr]).toEqual([2, expect.stringContaining("is a file")]);
+    expect((await chipboard(["check", at("none.zip")])).code).toBe(2);
+    const { id } = await settled("contract");
+    const said = await python(
+      `try:\n  client.evidence(${JSON.stringify(id)}, "2031-01", "x.zip")\nexcept ValueError as error:\n  print(error)`,
+    );
+    expect(said).toMatch(/the month 2031-01 is not settled; settled are \d{4}-\d{2} to/);
+  },
+);
+
+test("a log without signatures is told, and ends with 0", async () => {
+  const unsigned = await startTestProxy();
+  const own = await PythonClient.download(unsigned.url, unsigned.pro);
+  try {
+    const code = `${PRELUDE}client = Client(key=key)\neach = client.settlements()[0]\nprint(client.evidence(each["id"], each["month"], ${JSON.stringify(at("unsigned.zip"))}, each["kind"])["signed"])`;
+    expect((await own.print(code)).trim()).toBe("False");
+    const { code: ended, stdout } = await chipboard(["check", at("unsigned.zip")]);
+    expect([ended, stdout]).toEqual([0, expect.stringContaining("The log is not signed")]);
+  } finally {
+    await unsigned.close();
+    await own.remove();
+  }
+});
