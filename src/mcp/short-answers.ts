@@ -129,8 +129,9 @@ const squeezed = (text: string): string => text.toLowerCase().replaceAll(/\s/g, 
 export function foundIn(answer: ApiAnswer, words: string, page: number): Told {
   if (answer.isRefused) return answer;
   const { contracts, session_utc } = catalog.parse(JSON.parse(answer.body));
-  const texts = contracts.map(({ formerly, free: _, delisted_on: _on, ...texts }) =>
-    squeezed([...Object.values(texts), ...formerly].join(" ")),
+  const texts = contracts.map(
+    ({ id, ticker, name, board: of, segment, unit, price_type: type, formerly }) =>
+      squeezed([id, ticker, name, of, segment, unit, type ?? "", ...formerly].join(" ")),
   );
   const occurs = (word: string): boolean => texts.some((text) => text.includes(word));
   const wanted: string[] = [];

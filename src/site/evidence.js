@@ -246,7 +246,7 @@ async function sha256Of(bytes) {
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Signatures and sizes of the records of a zip (PKWARE APPNOTE 6.3, 4.3), little-endian. */
+/** Signatures and sizes of the records of a zip (ISO/IEC 21320-1), little-endian. */
 const END = { signature: 0x06054b50, bytes: 22, commentMax: 65_535 };
 const CENTRAL = { signature: 0x02014b50, bytes: 46 };
 const LOCAL = { signature: 0x04034b50, bytes: 30 };
