@@ -615,7 +615,7 @@ inChromium(
             .evaluateAll((links) =>
               links.map((link) => (link as unknown as { href: string }).href),
             );
-          expect(proofs).toHaveLength(3);
+          expect(proofs).toHaveLength(4);
           for (const href of proofs) {
             const { pathname, hash } = new URL(href);
             expect((await front.get(pathname)).text).toContain(`id="${hash.slice(1)}"`);
