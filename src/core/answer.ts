@@ -297,7 +297,10 @@ async function decidedUnread(
     used = await accounts.counts.used(payer.subject, nowMs);
     if (used >= limit) return quotaExceeded(payer, nowMs);
   }
-  const stop = namesTags(ask.headers) ? stopOf(likelyForms(tags, ask.headers), ask) : null;
+  // Without the raw fields no date is read.
+  const asked = { headers: ask.headers, rawHeaders: [] };
+  const isDecided = tags !== null && namesTags(ask.headers);
+  const stop = isDecided ? stopOf(likelyForms(tags, ask.headers), asked) : null;
   if (stop === null) return null;
   if (payer !== null) exchange.callsLeft = remainingAfter(limit, used);
   return stoppedReply(stop, { cacheControl });

@@ -76,8 +76,8 @@ export interface Unmade extends Sendable {
  */
 export interface Unread extends Sendable {
   readonly kind: "unread";
-  /** In each coding that it may have. */
-  readonly tags: Forms<Validators>;
+  /** In each coding that it may have; null: they are known once it is read. */
+  readonly tags: Forms<Validators> | null;
   read(): Promise<ReadOutcome>;
 }
 

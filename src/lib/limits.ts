@@ -53,7 +53,7 @@ export const MAX_SEGMENTS = 20;
 /** Of a question to `mcp --http`: a basket of 100 contracts has a tenth of these bytes. */
 export const QUESTION_BYTES_MAX = 100_000;
 export const QUESTION_MS = 10_000;
-/** Elements of all its lists and objects, counted by their commas before it is parsed; a basket has 200. */
+/** Elements of all its lists and objects, counted by commas and brackets before it is parsed; a basket has 200. */
 export const ELEMENTS_MAX = 2_500;
 /** Messages in a batch, and the faults of its arguments that an answer tells. */
 export const MESSAGES_MAX = 10;

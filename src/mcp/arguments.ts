@@ -5,6 +5,7 @@
 import type { StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { ISSUES_MAX } from "../lib/limits.ts";
+import { cut } from "../lib/text.ts";
 
 /** The JSON Schema of an argument, as far as its form is read here. */
 interface ArgumentForm {
@@ -32,11 +33,18 @@ export function asAgentsSend<S extends z.ZodObject>(
         );
         return result.issues === undefined
           ? result
-          : { issues: result.issues.slice(0, ISSUES_MAX) };
+          : { issues: result.issues.slice(0, ISSUES_MAX).map(short) };
       },
     },
   };
 }
+
+/** An issue may name each argument that is unknown. */
+const short = <I extends { readonly message: string }>(issue: I): I => ({
+  ...issue,
+  message: cut(issue.message, ISSUE_CHARACTERS_MAX),
+});
+const ISSUE_CHARACTERS_MAX = 300;
 
 type Converted = StandardSchemaWithJSON["~standard"]["jsonSchema"];
 

@@ -1,6 +1,7 @@
 /** Serves the tools at POST /mcp. Each caller's key and address go on to the API. */
 import { KEY_PREFIX } from "../lib/secrets.ts";
 import type { IncomingMessage, Server } from "node:http";
+import type { Socket } from "node:net";
 import {
   createMcpHandler,
   hostHeaderValidationResponse,
@@ -71,7 +72,10 @@ export function mcpHttpServer(
     for (let message = 0; message < body.messages; message += 1) await place.turn();
     const ask = callers.asking(caller, api, left);
     const given = request.method === "POST" ? { parsedBody: body.parsed } : {};
-    return createMcpHandler(() => mcpServer(ask), SETTINGS).fetch(request, given);
+    const response = await createMcpHandler(() => mcpServer(ask), SETTINGS).fetch(request, given);
+    // Node says it, as the caller asked.
+    response.headers.delete("connection");
+    return response;
   };
   const answer = async (
     request: ServerRequest,
@@ -99,13 +103,23 @@ export function mcpHttpServer(
       if (tell()) onError(`too many connections ${why}: ${shortened(address)}`);
     });
   }
+  // Node raises all requests that a connection pipelines at once, and nobody pipelines POST (RFC 9112, 9.3.2).
+  const busy = new WeakSet<Socket>();
   return server.on("request", (req, res) => {
+    const { socket } = req;
+    if (busy.has(socket)) {
+      socket.destroy();
+      return;
+    }
+    busy.add(socket);
+    res.once("close", () => busy.delete(socket));
     const leaving = new AbortController();
     res.once("close", () => leaving.abort());
     answer(new NodeRequest({ req, res }), req, leaving.signal)
       .then((response) => sendNodeResponse(res, response))
       .catch((error: unknown) => {
-        onError(reasonOf(error));
+        // The body of a caller who has left is cut off.
+        if (!leaving.signal.aborted) onError(reasonOf(error));
         res.destroy();
       });
   });
@@ -132,7 +146,7 @@ async function questionIn(request: IncomingMessage): Promise<Question | Response
     pieces.push(piece);
   }
   const text = String(Buffer.concat(pieces));
-  const elements = text.split(",").length;
+  const elements = text.split(/[,[{]/).length;
   if (elements > ELEMENTS_MAX) {
     const message = `A question of ${elements} elements: expected at most ${ELEMENTS_MAX}`;
     return refused(400, INVALID, message);
@@ -140,12 +154,23 @@ async function questionIn(request: IncomingMessage): Promise<Question | Response
   try {
     const parsed: unknown = JSON.parse(text);
     const messages = Array.isArray(parsed) ? parsed.length : 1;
-    if (messages <= MESSAGES_MAX) return { parsed, messages };
-    const message = `A batch of ${messages} messages: expected at most ${MESSAGES_MAX}`;
-    return refused(400, INVALID, message);
+    if (messages > MESSAGES_MAX) {
+      const message = `A batch of ${messages} messages: expected at most ${MESSAGES_MAX}`;
+      return refused(400, INVALID, message);
+    }
+    if (hasRepeatedId(parsed)) return refused(400, INVALID, "Two messages have one id");
+    return { parsed, messages };
   } catch {
     return refused(400, UNREADABLE, "The body is no JSON");
   }
+}
+
+/** Whether two messages of a batch have one id: one of their answers would be lost. */
+function hasRepeatedId(parsed: unknown): boolean {
+  const ids = (Array.isArray(parsed) ? parsed : []).flatMap((message: { id?: unknown } | null) =>
+    message?.id === undefined ? [] : [JSON.stringify(message.id)],
+  );
+  return new Set(ids).size < ids.length;
 }
 
 /** An error of JSON-RPC about no message in particular. The rest of a body that was not read ends with the connection. */

@@ -52,7 +52,7 @@ export function costsOf(closes, parts, carryDaysOf, session) {
     const exact = decimalOf(cost, USD_PLACES + QUANTITY_PLACES);
     const text = String(rounded(exact, USD_PLACES)).replace(/\.?0+$/, "");
     const breakReason = own
-      .flatMap((close) => (close.sessionMs > endMs - DAY_MS && close.breakReason) || [])
+      .flatMap((close) => (close.sessionMs > (day - 0.5) * DAY_MS && close.breakReason) || [])
       .join("; ");
     const at = new Date(endMs).toISOString();
     points.push({

@@ -296,6 +296,16 @@ describe("the order of the checks", () => {
       await expectCode(spent, `${API}/prices/no-such?publication=3`, { key }, "quota_exceeded");
       const other = { key: spent.pro, headers: { "if-match": '"other"' } };
       await expectCode(spent, `${API}/prices/no-such?publication=3`, other, "precondition_failed");
+      const named = `${API}/indices/Composite?publication=3`;
+      const { headers } = await spent.get(named, { key: spent.pro });
+      const own = { key: spent.pro, headers: { "if-match": String(headers.etag) } };
+      expect((await spent.get(named, own)).status).toBe(200);
+      const since = {
+        "if-none-match": '"x"',
+        "if-unmodified-since": "Mon, 01 Jan 2024 00:00:00 GMT",
+      };
+      const dated = { key: spent.pro, headers: since };
+      await expectCode(spent, `${API}/prices/no-such?publication=3`, dated, "unknown_contract");
       const any = { key: spent.pro, headers: { "if-match": "*" } };
       await expectCode(spent, `${API}/prices/no-such?publication=3`, any, "unknown_contract");
     } finally {

@@ -407,8 +407,11 @@ describe("hostile requests", () => {
       expect(await post({}, body)).toBeGreaterThanOrEqual(400);
     }
     expect(await post({}, LIST.replace("{}", `{"a":"${"x".repeat(200_000)}"}`))).toBe(413);
+    const ids = Array.from({ length: 10 }, (_, at) => LIST.replace('"id":1', `"id":${at}`));
+    const ofTen = `[${ids.join()}]`;
     const batch = (messages: number): string => `[${Array(messages).fill(LIST).join()}]`;
-    expect(await post({}, batch(10))).toBe(200);
+    expect(await post({}, batch(10))).toBe(400);
+    expect(await post({}, ofTen)).toBe(200);
     expect(await post({}, batch(11))).toBe(400);
     const weights = (count: number): string =>
       LIST.replace("tools/list", "tools/call").replace(

@@ -212,7 +212,7 @@ describe("--plans", () => {
     [
       "another kind of value",
       "[]",
-      `: []: expected an object with starter, pro, get_url, contact, terms_url, or some of them`,
+      `: []: expected an object with starter, pro, get_url, contact, terms_url, evidence, or some of them`,
     ],
     [
       "a tier without a price",

@@ -255,6 +255,8 @@ test("the foot names all pages, and where the operator is reached", async () => 
       ["Guide", "../guide"],
       ["Methodology", "../methodology"],
       ["API reference", "../docs"],
+      ["Alerts", "../alerts"],
+      ["Verify evidence", "../verify"],
       ["llms.txt", "../llms.txt"],
       ["Plans", "../plans"],
       ["Status", "../status"],

@@ -114,6 +114,14 @@ describe("a basket", () => {
     expect(of({ late: "1" }).map(([date]) => date)[0]).toBe("2026-11-11");
   });
 
+  test("a break of the noon before the session is marked once", () => {
+    const marked = of({ broken: "1" }, {}, "2026-11-12T00:00:00.000Z");
+    expect(marked).toEqual([
+      ["2026-11-11", "5", "Another tray"],
+      ["2026-11-12", "5", null],
+    ]);
+  });
+
   test("begins at the last break of its parts", () => {
     expect(of({ daily: "1", broken: "3" }).slice(0, 2)).toEqual([
       ["2026-11-11", "17", "Another tray"],

@@ -63,6 +63,9 @@ const EXPECTED = new Set([
   "state_unavailable",
 ]);
 
+/** Those that may come after the call was counted. */
+const GIVEN_BACK = new Set(["pruned", "busy"]);
+
 interface ServiceActor {
   readonly name: string;
   readonly run: (gate: Gate, tell: (what: string) => void) => Promise<void>;
@@ -77,6 +80,11 @@ export class ServicePromises {
   readonly #made = new Map<string, Buffer>();
   readonly #proxies = new Map<string, WorldProxy>();
   readonly #granted = { starter: 0, pro: 0 };
+  /**
+   * Calls that may have been counted and given back, because the answer could not be made. With several proxies the count
+   * may stay too high by them, and is never too low (guarantees.md).
+   */
+  readonly #givenBack = { starter: 0, pro: 0 };
   #usedBefore = 0;
   /** Whether a proxy has admitted the key that is to be revoked. */
   #isAdmitted = false;
@@ -206,6 +214,7 @@ export class ServicePromises {
       return;
     }
     if (told.code !== undefined) {
+      if (GIVEN_BACK.has(told.code)) this.#givenBack[caller === "pro" ? "pro" : "starter"] += 1;
       if (!EXPECTED.has(told.code)) throw new Error(`${name} answers ${told.code} for ${target}`);
       return;
     }
@@ -251,13 +260,14 @@ export class ServicePromises {
           `${name} serves publication ${current?.publication.number} and knows ${newest?.number}`,
         );
     }
-    const { starter, pro } = this.#granted;
-    const used = (await this.#state.used("starter")) - this.#usedBefore;
-    if (used !== starter)
-      throw new Error(`${starter} calls of Starter were granted, ${used} are counted`);
-    const usedByPro = await this.#state.used("pro");
-    if (usedByPro !== pro)
-      throw new Error(`${pro} calls of Pro were granted, ${usedByPro} are counted`);
+    const { starter } = this.#granted;
+    const before = { starter: this.#usedBefore, pro: 0 };
+    for (const account of ["starter", "pro"] as const) {
+      const granted = this.#granted[account];
+      const used = (await this.#state.used(account)) - before[account];
+      if (used < granted || used > granted + this.#givenBack[account])
+        throw new Error(`${granted} calls of ${account} were granted, ${used} are counted`);
+    }
     const hasFailed = [...this.#proxies.keys()].some((name) => failed.has(name));
     const isOneMonth = monthOf(this.#clock.now()) === this.#state.month;
     if (!hasFailed && isOneMonth && starter > CALLS_LEFT)

@@ -70,6 +70,9 @@ interface Wanted {
   readonly faults: readonly Fault[];
 }
 
+/** How ids of indices look; names may look otherwise. */
+const INDEX_ID = /^[a-z0-9-]+$/;
+
 /** An answer for ever (RFC 8246). */
 const SETTLED = "private, max-age=31536000, immutable";
 
@@ -149,8 +152,11 @@ export function dataAnswers(sources: DataSources) {
     const fresh = isSettled ? SETTLED : cacheControl("private", head.stamp, asked.nowMs);
     const stamp = stampOf(publication, Infinity);
     const path = route.file(tier.name, id);
-    const tags =
-      basket === null
+    // An index may also be asked by its name.
+    const isNamed = isOfIndex(route) && !INDEX_ID.test(id);
+    const tags = isNamed
+      ? null
+      : basket === null
         ? tagsUnread(platform, stamp, tier, path, selection?.name ?? "")
         : basketTags(basket, stamp, tier, platform);
     const unopened = (error: unknown): Promise<Denial> => denialOf(error, publication, asked);
