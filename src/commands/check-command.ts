@@ -65,7 +65,7 @@ export const checkCommand = (): Command =>
     .action(checkService);
 
 const printStep = ({ link, isProven, text }: Pick<Step, "isProven" | "text"> & { link: string }) =>
-  printLine(`${isProven ? "proven    " : "not proven"}  ${link.padEnd(10)}  ${text}.`);
+  printLine(`${isProven ? "proven    " : "not proven"}  ${link.padEnd(9)}  ${text}.`);
 
 async function checkFile(
   path: string,

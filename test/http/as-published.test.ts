@@ -7,7 +7,13 @@ import {
   sessionUtc,
   type Session,
 } from "../../src/market/session.ts";
-import { KEY_TIER_NAMES, TIERS, tierSession, type KeyTierName } from "../../src/market/tier.ts";
+import {
+  FULLEST,
+  KEY_TIER_NAMES,
+  TIERS,
+  tierSession,
+  type KeyTierName,
+} from "../../src/market/tier.ts";
 import type { ProblemCode } from "../../src/public/problems.ts";
 import { API, DATA_ROUTES } from "../../src/public/routes.ts";
 import type { Received } from "./client.ts";
@@ -71,18 +77,22 @@ describe("the recorded log", () => {
 describe.each(KEY_TIER_NAMES)("%s", (tier) => {
   test("by number: every file of every entry, for ever", async () => {
     await serve();
-    for (const vintage of log.vintages) await expectAll(proxy, tier, vintage, byNumber(vintage));
+    // The road is the same for all tiers: the fullest takes all of it.
+    const which = (vintage: Vintage) => (tier === FULLEST.name ? undefined : isTurnOf(vintage));
+    for (const vintage of log.vintages)
+      await expectAll(proxy, tier, vintage, byNumber(vintage), which(vintage));
   });
 
   test("by instant: a second before, at and after each entry", async () => {
     await serve();
-    for (const { atMs } of log.vintages) {
+    for (const [index, { atMs }] of log.vintages.entries()) {
       for (const [turn, ms] of [atMs - SECOND_MS, atMs, atMs + SECOND_MS].entries()) {
         const vintage = log.vintages.findLast((entry) => entry.atMs <= ms);
-        // Each instant asks for a third of the files, and each entry gets all thirds.
+        // Each instant asks for a tenth of the files; entries of ten sessions together for all.
         if (vintage !== undefined) {
           const isPast = log.vintages.some((entry) => entry.atMs > ms);
-          await expectAll(proxy, tier, vintage, byInstant(ms), (at) => at % 3 === turn, isPast);
+          const isAsked = (at: number): boolean => at % 10 === (index + turn * 3) % 10;
+          await expectAll(proxy, tier, vintage, byInstant(ms), isAsked, isPast);
         }
       }
     }
