@@ -45,7 +45,8 @@ interface Asked {
 function ask({ path, headers = {}, body }: Asked): Promise<number> {
   const method = body === undefined ? "GET" : "POST";
   return new Promise((resolve, reject) => {
-    const url = new URL(path, service.url);
+    // Not through a URL, which would mend the path.
+    const url = path.startsWith("http") ? path : service.url + path;
     request(url, { agent, method, headers }, (answer) => {
       answer.resume();
       answer.once("end", () => resolve(answer.statusCode as number));
