@@ -1,6 +1,8 @@
 /** The tools for agents: their figures and refusals are the API's. */
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { createServer, request } from "node:http";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect } from "vitest";
@@ -430,6 +432,23 @@ describe("hostile requests", () => {
     expect(twenty).not.toContain("weights.20");
     expect(await post({ "content-type": "text/plain" }, LIST)).toBe(415);
     expect(await post({}, LIST)).toBe(200);
+  });
+
+  test("a connection has one question at a time, and ends when its caller says so", async () => {
+    const { hostname, port } = new URL(url);
+    const question = (more: string): string =>
+      `POST /mcp HTTP/1.1\r\nHost: ${hostname}\r\nContent-Type: application/json\r\n` +
+      `Accept: application/json, text/event-stream\r\nContent-Length: ${LIST.length}\r\n${more}\r\n${LIST}`;
+    const received = async (text: string): Promise<string> => {
+      const socket = connect(Number(port), hostname);
+      const pieces: Buffer[] = [];
+      socket.on("data", (piece: Buffer) => pieces.push(piece)).on("error", () => {});
+      socket.write(text);
+      await once(socket, "close");
+      return String(Buffer.concat(pieces));
+    };
+    expect(await received(question("").repeat(3))).not.toContain("find_contracts");
+    expect(await received(question("Connection: close\r\n"))).toContain("find_contracts");
   });
 
   test("a service that is none, or away, is an error in words, and no other gets the key", async () => {

@@ -1850,15 +1850,8 @@ def _told(event: dict[str, Any], command: str | None, webhook: str | None) -> No
 
 def _write_evidence(asked: argparse.Namespace) -> int:
     path: str = asked.out or f"{quote(asked.id, safe='')}-{asked.month}.zip"
-    try:
-        client = Client(asked.url, os.environ.get("CHIPBOARD_KEY") or None)
-        told = client.evidence(asked.id, asked.month, path, "index" if asked.index else "contract")
-    except ValueError as error:
-        print(f"error: {_plain(str(error))}", file=sys.stderr)
-        return 2
-    except (OSError, Refused, Damaged) as error:
-        print(f"error: {_plain(str(error))}", file=sys.stderr)
-        return 1
+    client = Client(asked.url, os.environ.get("CHIPBOARD_KEY") or None)
+    told = client.evidence(asked.id, asked.month, path, "index" if asked.index else "contract")
     print(_plain(_figure_text(told).decode().splitlines()[0]))
     print(f"wrote {path}: " + ("signed by a key of the publisher" if told["signed"] else "the log is not signed"))
     print(_plain(told["permission"]))
@@ -1866,9 +1859,9 @@ def _write_evidence(asked: argparse.Namespace) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command. 0: done; 1: the service, the command or the webhook failed; 2: wrong rules, options or state."""
+    """The commands. 0: done; 1: the service, the command or the webhook failed; 2: wrong rules, options, month or state."""
     name = "client.py" if __name__ == "__main__" else "python -m chipboard_client"
-    parser = argparse.ArgumentParser(prog=name, description="Watches prices. The key is read from CHIPBOARD_KEY.")
+    parser = argparse.ArgumentParser(prog=name, description="Watches prices, and proves settled figures. The key is read from CHIPBOARD_KEY.")
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(required=True, dest="does", metavar="watch|evidence")
     evidence = commands.add_parser("evidence", help="write a settled month with its proof into a zip",
@@ -1893,11 +1886,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     how.add_argument("--webhook", default=os.environ.get("CHIPBOARD_WEBHOOK") or None,
                      help="send each event to this address by POST; or CHIPBOARD_WEBHOOK")
     asked = parser.parse_args(argv)
-    if asked.does == "evidence":
-        return _write_evidence(asked)
-    webhook: str | None = None if asked.command else asked.webhook
-    state = asked.state or os.path.join(os.path.dirname(asked.rules), "alerts.json")
     try:
+        if asked.does == "evidence":
+            return _write_evidence(asked)
+        webhook: str | None = None if asked.command else asked.webhook
+        state = asked.state or os.path.join(os.path.dirname(asked.rules), "alerts.json")
         with open(asked.rules, encoding="utf-8") as file:
             try:
                 rules = json.load(file)
