@@ -98,9 +98,14 @@ async function expectTitle(
   expect(await page.textContent(".chart-title")).toBe(title);
 }
 
+/** Waits until the figures of the index are shown, and not the ones of the index before it. */
+async function indexShown(id: string): Promise<void> {
+  await page.locator(`#one[data-id="${id}"]:not([aria-busy="true"]) #one-body`).waitFor();
+}
+
 /** Waits until the index is shown, and compares all its figures with the API's. */
 async function expectIndex(id: string, key: string): Promise<void> {
-  await page.locator(`#one[data-id="${id}"]:not([aria-busy="true"]) #one-body`).waitFor();
+  await indexShown(id);
   const { json } = await proxy.get(`${API}/indices/${id}`, { key });
   const { history } = json.series;
   const changes = Object.entries(changesOf(json.series)).map(([range, change]) => [
@@ -172,9 +177,9 @@ describe.each(["starter", "pro"] as const)("with a key of %s", (tier) => {
       await expectIndex("composite", key);
       const shown = await used(key);
       await page.click("#all tr[data-id=nand] a");
-      await page.locator("#one[data-id=nand] #one-body").waitFor();
+      await indexShown("nand");
       await page.click("#all tr[data-id=composite] a");
-      await page.locator("#one[data-id=composite] #one-body").waitFor();
+      await indexShown("composite");
       expect(await used(key)).toBe(shown + 1);
       await expectIndex("composite", key);
       for (const id of IDS.slice(1)) {
@@ -200,7 +205,7 @@ describe("with a key", () => {
     await page.focus("#all tr[data-id=nand] a");
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
-    await page.locator("#one[data-id=foundry] #one-body").waitFor();
+    await indexShown("foundry");
     expect(await page.evaluate("document.activeElement.id")).toBe("one-title");
     expect(page.url()).toBe(`${proxy.url}/indices#foundry`);
     const range = page.locator("#series [data-range='90d']");
@@ -211,17 +216,17 @@ describe("with a key", () => {
     await expectTitle((await page.textContent("#one-title")) as string, json);
     expect(await page.textContent(".chart-title")).not.toBe(before);
     await page.click("#all tr[data-id=composite] a");
-    await page.locator("#one[data-id=composite] #one-body").waitFor();
+    await indexShown("composite");
     expect(await range.getAttribute("aria-pressed")).toBe("true");
     await page.goBack();
-    await page.locator("#one[data-id=foundry] #one-body").waitFor();
+    await indexShown("foundry");
     expect(await range.getAttribute("aria-pressed")).toBe("true");
     await page.goBack();
-    await page.locator("#one[data-id=nand] #one-body").waitFor();
+    await indexShown("nand");
     await page.goForward();
-    await page.locator("#one[data-id=foundry] #one-body").waitFor();
+    await indexShown("foundry");
     await page.goBack();
-    await page.locator("#one[data-id=nand] #one-body").waitFor();
+    await indexShown("nand");
     await page.focus(".skip");
     await page.keyboard.press("Enter");
     await page.waitForURL(`${proxy.url}/indices#nand`);
@@ -238,7 +243,7 @@ describe("with a key", () => {
       expect(await page.textContent("#one-title")).toBe("<b>DRAM</b>");
       expect(await page.textContent("#contributions tbody bdi")).toBe(NAMES["a-markup"]);
       await page.click("#all tr[data-id=composite] a");
-      await page.locator("#one[data-id=composite] #one-body").waitFor();
+      await indexShown("composite");
       expect(await page.locator("#excluded-list li").allTextContents()).toEqual([
         `${NAMES[YOUNG]}: no level a year before the session`,
         `${NAMES[BROKEN]}: a break since a year before the session`,
