@@ -7,7 +7,7 @@ import { z } from "zod";
 import { EXCLUSION_REASONS, RANGES } from "../market/change.ts";
 import { INDEX_BASE_LEVEL, WEIGHTINGS } from "../market/composite.ts";
 import type { Written } from "../lib/json.ts";
-import { fieldOf, RECORD_COLUMNS, type BoardColumn } from "./columns.ts";
+import { COLUMNS, fieldOf, RECORD_COLUMNS, type BoardColumn } from "./columns.ts";
 import { CHAINED_METHOD } from "../market/chained.ts";
 import { COMPOSITE } from "../market/indices.ts";
 import { SETTLED_KINDS } from "../market/settlements.ts";
@@ -59,6 +59,10 @@ const breakSchema = z
 /** Bodies take these fields from the same table; of all others the compiler asks for each. */
 const columnFields: object = Object.fromEntries(
   RECORD_COLUMNS.map((column) => [fieldOf(column), valueOf(column)]),
+);
+/** A row of the board's CSV. */
+export const boardRow = z.object(
+  Object.fromEntries(COLUMNS.map((column) => [column.name, valueOf(column)])),
 );
 const latestBreak = breakSchema.nullable().describe("The latest break; null: none.");
 

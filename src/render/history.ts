@@ -12,6 +12,7 @@ import { dateText, sessionStartMs, sessionUtc } from "../market/session.ts";
 import { historyOf, knownOf, levelsOf, type BoardRecord, type TierView } from "../market/view.ts";
 import type { Piece } from "../snapshot/coded.ts";
 import { csvText, harmless } from "../lib/csv.ts";
+import { headerOf, levelRow, supersededRow } from "../public/row-schemas.ts";
 import type { KnownRows } from "./known-rows.ts";
 
 interface HistoryColumn {
@@ -110,9 +111,6 @@ export const historyCsv = (view: TierView, catalog: readonly Contract[]): Genera
     }),
   );
 
-const LEVEL_COLUMNS =
-  "contract_id,session_utc,spot_usd,low_usd,high_usd,inputs,basis,as_of,break_reason";
-
 /**
  * Every level given, both sessions of a day, as CSV: see levelsOf. A level has its own break alone. With
  * `known` each row ends with the number of the entry that brought it.
@@ -123,7 +121,7 @@ export const levelsCsv = (
   known: KnownRows | null,
 ): Generator<Piece> =>
   csvByContract(
-    known === null ? LEVEL_COLUMNS : `${LEVEL_COLUMNS},known_from`,
+    headerOf(levelRow, known !== null),
     knownOf(view, catalog).map((record) => {
       const { id } = record.contract;
       const lines = (): string =>
@@ -152,7 +150,7 @@ export function supersededCsv(
   const listed = inBoardOrder(catalog).map(({ id }) => id);
   const ids = new Set([...listed, ...[...known.ids].sort()]);
   return csvByContract(
-    `${LEVEL_COLUMNS},known_from,known_to,left`,
+    headerOf(supersededRow),
     [...ids].map((id) => ({ id, lines: () => known.supersededLines(id, () => rowsOf(id)) })),
   );
 }

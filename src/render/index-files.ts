@@ -31,6 +31,7 @@ import { harmless } from "../lib/csv.ts";
 import { envelopeFields, type Envelope } from "./envelope.ts";
 import { indexFields } from "./index-body.ts";
 import type * as schemas from "../public/payload-schemas.ts";
+import { headerOf, memberRow, seriesRow } from "../public/row-schemas.ts";
 
 /** An index with its series up to the head, which is the same for all tiers. */
 export interface IndexWithSeries extends MarketIndex, Pick<IndexSeries, "values" | "restatements"> {
@@ -211,7 +212,7 @@ export function indicesCsv(indices: readonly PricedIndex[]): string {
         `${harmless(id)},${dateText(date)},${closeText(value)}${hasEntries ? `,${knownFrom ?? ""}` : ""}\r\n`,
     ),
   );
-  return `index_id,date,close${hasEntries ? ",known_from" : ""}\r\n${rows.join("")}`;
+  return `${headerOf(seriesRow, hasEntries)}\r\n${rows.join("")}`;
 }
 
 /**
@@ -237,7 +238,7 @@ export function membersCsv(
         ),
     );
   });
-  return `index_id,contract_id,from,to,max_carry_days\r\n${rows.join("")}`;
+  return `${headerOf(memberRow)}\r\n${rows.join("")}`;
 }
 
 const NO_MEMBERS: Members = new Map();

@@ -3,9 +3,15 @@ import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { parse } from "csv-parse/sync";
 import { expect, test } from "vitest";
+import type { z } from "zod";
+import { withRecords } from "../../src/docs/client-records.ts";
 import { PROGRAM } from "../../src/lib/version.ts";
-import { COLUMNS, fieldOf, RECORD_COLUMNS } from "../../src/public/columns.ts";
+import { boardRow } from "../../src/public/payload-schemas.ts";
+import { API } from "../../src/public/routes.ts";
+import * as rows from "../../src/public/row-schemas.ts";
+import { pythonClient } from "../../src/site/site-files.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { catalogOf, mustPublish, quotesOf } from "../cli/small-market.ts";
 import { EXPECTED } from "../golden/golden-market.ts";
@@ -54,17 +60,38 @@ test.skipIf(!existsSync(PYRIGHT) && process.env["CI"] === undefined)(
   },
 );
 
-test("knows each field of a record, and each column that is a text", async () => {
-  const text = await readFile(join(PACKAGE, "chipboard_client/__init__.py"), "utf8");
-  const namesOf = (tuple: string): string[] => {
-    const [, words = ""] = new RegExp(`^${tuple} = \\(([^)]*)\\)$`, "m").exec(text) ?? [];
-    return [...words.matchAll(/"(\w+)"/g)].map(([, name]) => name as string);
-  };
-  const isText = ({ kind }: (typeof COLUMNS)[number]): boolean => kind === "text" || kind === "url";
-  expect(namesOf("BOARD")).toEqual([...RECORD_COLUMNS.map(fieldOf), "break"]);
-  expect(namesOf("TEXTS")).toEqual(
-    expect.arrayContaining(COLUMNS.filter(isText).map(({ name }) => name)),
-  );
+test("has the records of the service's schemas; if not, run npm run regenerate", () => {
+  expect(pythonClient()).toBe(withRecords(pythonClient()));
+});
+
+/** Files of a session, each with the schema of its rows. */
+const ROWS: readonly (readonly [file: string, row: z.ZodObject])[] = [
+  ["export.csv", boardRow],
+  ["history.csv", rows.historyRow],
+  ["levels.csv", rows.levelRow],
+  ["superseded.csv", rows.supersededRow],
+  ["indices.csv", rows.seriesRow],
+  ["members.csv", rows.memberRow],
+];
+
+test.each(ROWS)("each row of /%s is as its schema says", async (file, row) => {
+  const clock = new TestClock(Date.parse("2026-11-21T00:30:00Z"));
+  const proxy = await startTestProxy({ store: await copyOf(new FolderStore(EXPECTED)), clock });
+  try {
+    const { text } = await proxy.get(`${API}/${file}`, { key: proxy.pro });
+    const [header = [], ...records]: string[][] = parse(text);
+    expect(header.join(",")).toBe(rows.headerOf(row));
+    for (const record of records) {
+      const cells = header.map((name, at) => {
+        const cell = record[at] === "" ? null : record[at];
+        const isAsItIs = row.shape[name]?.safeParse(cell).success === true;
+        return [name, isAsItIs ? cell : Number(cell)];
+      });
+      expect(() => row.parse(Object.fromEntries(cells))).not.toThrow();
+    }
+  } finally {
+    await proxy.close();
+  }
 });
 
 test("has the version of the program, as Python writes it", async () => {

@@ -7,6 +7,7 @@
     client.contract("ID", last=1)                 # one of them, with its breaks, corrections and limits
     client.history(["ID"], start="2026-01-01")    # daily closes: a list of dicts
     client.frame("history.csv")                   # a whole file as a pandas.DataFrame, read by pandas itself
+    client.table(["ID"], filled=True)             # a column for each contract, the level in force on each day
     client.levels(["ID"], last=10)                # both sessions of a day
     client.levels(["ID"], known_at=42)            # as entry 42 of the log had them, for a back-test
     client.settlements(["ID"], start="2026-10")   # settled months: as settled, and as known now
@@ -63,10 +64,14 @@ from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation, l
 from email.message import Message
 from email.utils import parsedate_to_datetime
 from fractions import Fraction
-from typing import Any, BinaryIO, Callable, Generator, Iterable, Iterator, Mapping, Sequence, SupportsFloat, SupportsIndex, Union, cast
+from typing import (TYPE_CHECKING, Any, BinaryIO, Callable, Dict, Generator, Iterable, Iterator, List, Mapping, Optional, Sequence,
+                    SupportsFloat, SupportsIndex, TypedDict, TypeVar, Union, cast, overload)
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode, urljoin, urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
+
+if TYPE_CHECKING:
+    from typing_extensions import NotRequired
 
 __version__ = "0.4.0.dev0"
 ORIGIN = "{{origin}}"
@@ -82,23 +87,10 @@ DECIMALS, PAUSE_SECONDS, PAUSE_SECONDS_MAX = 9, 0.5, 8.0
 NO_PROBLEM = "unknown"
 TEXT_MAX = 1_000  # of an event, so that a command takes it
 FIGURES = ("average", "last", "high", "low")
-USD = ("close_usd", "spot_usd", "low_usd", "high_usd", "close", "capacity_gb", *FIGURES, *(f"{each}_now" for each in FIGURES))
-NUMBERS = ("inputs", "known_from", "known_to", "max_carry_days", "days", "days_now", "settled_by")
-DATES = ("date", "as_of", "base_as_of", "prev_as_of", "series_date", "from", "to")
-INSTANTS = ("session_utc", "break_session_utc")
 WINDOWS = {"24h": 1, "7d": 7, "30d": 30}  # days
 BASKET_WINDOWS = {"24h": "cost_24h_usd", "30d": "cost_30d_usd"}
 KINDS, CONDITIONS = ("id", "contract", "index", "segment", "basket"), ("above", "below", "change_pct")
 STATE_FORMAT = "chipboard alerts 1"
-TEXTS = ("contract_id", "index_id", "id", "kind", "month", "reason", "ticker", "name", "segment", "unit", "board", "price_type", "basis", "break_reason",
-         "source_url", "source")
-BOARD = ("id", "ticker", "name", "segment", "unit", "spot_usd", "chg_24h_pct", "chg_30d_pct", "chg_yoy_pct", "ai_exposure_pct",
-         "basis", "as_of", "source", "source_url", "capacity_gb", "usd_per_gb", "chg_7d_pct", "chg_60d_pct", "chg_90d_pct",
-         "chg_180d_pct", "low_52w_usd", "high_52w_usd", "prev_as_of", "age_days", "price_type", "low_usd", "high_usd", "inputs",
-         "break")
-CORRECTIONS = ("contract_id", "session_utc", "old_usd", "new_usd", "reason", "corrected_in", "publication")
-CATALOG = ("id", "ticker", "name", "board", "segment", "segment_id", "unit", "capacity_gb", "price_type", "cadence_days",
-           "source", "source_url", "free", "formerly", "delisted_on")
 # The proof without chipboard: src/site/evidence.js compares it.
 VERIFY = r"""#!/bin/sh
 # Proves figure.txt: its month stands in the settlement file, which stands in SHA256SUMS, which the first entry of the log
@@ -128,6 +120,444 @@ USER_AGENT = f"chipboard-client/{__version__} Python/{platform.python_version()}
 Number = Union[int, float, Decimal, Fraction, SupportsFloat]
 # Also pandas' Timestamp, which is a datetime, and numpy's datetime64.
 Day = Union[str, date, Any]
+
+
+# Made from the service's schemas by `npm run regenerate`.
+ContractBreak = TypedDict("ContractBreak", {
+    "session_utc": "str",
+    "reason": "str",
+})
+ContractReferences = TypedDict("ContractReferences", {
+    "range": "str",
+    "session_utc": "Optional[str]",
+    "usd": "Optional[float]",
+    "change_pct": "Optional[float]",
+})
+ContractHistory = TypedDict("ContractHistory", {
+    "date": "str",
+    "close_usd": "float",
+    "session_utc": "NotRequired[str]",
+})
+ContractBreaks = TypedDict("ContractBreaks", {
+    "session_utc": "str",
+    "reason": "str",
+    "unit": "NotRequired[str]",
+    "capacity_gb": "NotRequired[Optional[float]]",
+})
+ContractCorrections = TypedDict("ContractCorrections", {
+    "session_utc": "str",
+    "old_usd": "Optional[float]",
+    "new_usd": "Optional[float]",
+    "reason": "str",
+    "corrected_in": "str",
+    "publication": "NotRequired[Optional[int]]",
+})
+Contract = TypedDict("Contract", {
+    "session_utc": "str",
+    "delayed_sessions": "int",
+    "license": "str",
+    "attribution": "str",
+    "id": "str",
+    "ticker": "str",
+    "name": "str",
+    "segment": "str",
+    "unit": "str",
+    "spot_usd": "float",
+    "chg_24h_pct": "Optional[float]",
+    "chg_30d_pct": "Optional[float]",
+    "chg_yoy_pct": "Optional[float]",
+    "ai_exposure_pct": "float",
+    "basis": "str",
+    "as_of": "str",
+    "source": "str",
+    "source_url": "str",
+    "capacity_gb": "Optional[float]",
+    "usd_per_gb": "Optional[float]",
+    "chg_7d_pct": "Optional[float]",
+    "chg_60d_pct": "Optional[float]",
+    "chg_90d_pct": "Optional[float]",
+    "chg_180d_pct": "Optional[float]",
+    "low_52w_usd": "Optional[float]",
+    "high_52w_usd": "Optional[float]",
+    "prev_as_of": "Optional[str]",
+    "age_days": "float",
+    "price_type": "Optional[str]",
+    "low_usd": "Optional[float]",
+    "high_usd": "Optional[float]",
+    "inputs": "Optional[int]",
+    "break": "Optional[ContractBreak]",
+    "references": "NotRequired[List[ContractReferences]]",
+    "history_from": "NotRequired[Optional[str]]",
+    "history": "List[ContractHistory]",
+    "breaks": "List[ContractBreaks]",
+    "rationale": "Optional[str]",
+    "max_carry_days": "int",
+    "delisted_on": "Optional[str]",
+    "corrections": "List[ContractCorrections]",
+})
+Publication = TypedDict("Publication", {
+    "number": "int",
+    "at": "str",
+    "action": "str",
+    "snapshot": "Optional[str]",
+    "session_utc": "Optional[str]",
+    "revision": "Optional[int]",
+    "reason": "Optional[str]",
+    "corrections": "Optional[int]",
+})
+Usage = TypedDict("Usage", {
+    "account": "Optional[str]",
+    "tier": "str",
+    "limit": "Optional[int]",
+    "used": "int",
+    "remaining": "Optional[int]",
+    "resets_at": "str",
+    "trial_ends_at": "Optional[str]",
+    "key_expires_at": "Optional[str]",
+})
+RollingIndexAsked = TypedDict("RollingIndexAsked", {
+    "asked": "str",
+    "id": "str",
+})
+RollingIndexBase = TypedDict("RollingIndexBase", {
+    "date": "str",
+    "session_utc": "str",
+    "level": "float",
+})
+RollingIndexContributions = TypedDict("RollingIndexContributions", {
+    "id": "str",
+    "ticker": "str",
+    "segment": "str",
+    "weight_pct": "Optional[float]",
+    "base_usd": "Optional[float]",
+    "spot_usd": "float",
+    "relative": "Optional[float]",
+    "contribution": "Optional[float]",
+    "contribution_24h_pct": "Optional[float]",
+    "basis": "str",
+    "as_of": "str",
+    "base_as_of": "Optional[str]",
+    "quantity": "NotRequired[float]",
+    "cost_usd": "NotRequired[Optional[float]]",
+    "cost_base_usd": "NotRequired[Optional[float]]",
+    "cost_24h_usd": "NotRequired[Optional[float]]",
+    "cost_30d_usd": "NotRequired[Optional[float]]",
+})
+RollingIndexExcluded = TypedDict("RollingIndexExcluded", {
+    "id": "str",
+    "reason": "str",
+})
+RollingIndexLikeForLike = TypedDict("RollingIndexLikeForLike", {
+    "parts": "int",
+    "cost_usd": "float",
+    "cost_base_usd": "float",
+    "level": "float",
+})
+RollingIndex = TypedDict("RollingIndex", {
+    "session_utc": "str",
+    "delayed_sessions": "int",
+    "license": "str",
+    "attribution": "str",
+    "asked": "NotRequired[List[RollingIndexAsked]]",
+    "name": "str",
+    "weighting": "str",
+    "base": "RollingIndexBase",
+    "level": "Optional[float]",
+    "chg_24h_pct": "Optional[float]",
+    "chg_30d_pct": "Optional[float]",
+    "constituents": "int",
+    "carried": "int",
+    "contributions": "List[RollingIndexContributions]",
+    "excluded": "List[RollingIndexExcluded]",
+    "cost_usd": "NotRequired[Optional[float]]",
+    "cost_base_usd": "NotRequired[Optional[float]]",
+    "cost_24h_usd": "NotRequired[Optional[float]]",
+    "cost_30d_usd": "NotRequired[Optional[float]]",
+    "without_base": "NotRequired[List[RollingIndexExcluded]]",
+    "like_for_like": "NotRequired[Optional[RollingIndexLikeForLike]]",
+})
+IndexContributions = TypedDict("IndexContributions", {
+    "id": "str",
+    "ticker": "str",
+    "segment": "str",
+    "weight_pct": "Optional[float]",
+    "base_usd": "Optional[float]",
+    "spot_usd": "float",
+    "relative": "Optional[float]",
+    "contribution": "Optional[float]",
+    "contribution_24h_pct": "Optional[float]",
+    "basis": "str",
+    "as_of": "str",
+    "base_as_of": "Optional[str]",
+})
+IndexSeriesBase = TypedDict("IndexSeriesBase", {
+    "date": "str",
+    "level": "float",
+})
+IndexSeriesLinkLevels = TypedDict("IndexSeriesLinkLevels", {
+    "id": "str",
+    "session_utc": "str",
+    "usd": "float",
+    "break": "bool",
+})
+IndexSeriesLink = TypedDict("IndexSeriesLink", {
+    "date": "str",
+    "publication": "int",
+    "levels": "NotRequired[List[IndexSeriesLinkLevels]]",
+})
+IndexSeriesRestatements = TypedDict("IndexSeriesRestatements", {
+    "publication": "int",
+    "reason": "str",
+    "from": "NotRequired[str]",
+    "members": "NotRequired[bool]",
+})
+IndexSeriesAdjustments = TypedDict("IndexSeriesAdjustments", {
+    "date": "str",
+    "publication": "int",
+    "factor": "float",
+})
+IndexSeriesLastUsed = TypedDict("IndexSeriesLastUsed", {
+    "id": "str",
+    "session_utc": "str",
+    "usd": "float",
+    "reference_usd": "NotRequired[float]",
+    "away": "NotRequired[bool]",
+})
+IndexSeriesChangesContributions = TypedDict("IndexSeriesChangesContributions", {
+    "id": "str",
+    "points": "float",
+})
+IndexSeriesChanges = TypedDict("IndexSeriesChanges", {
+    "range": "str",
+    "date": "str",
+    "close": "Optional[float]",
+    "change_pct": "Optional[float]",
+    "contributions": "Optional[List[IndexSeriesChangesContributions]]",
+    "correction_points": "Optional[float]",
+})
+IndexSeriesHistory = TypedDict("IndexSeriesHistory", {
+    "date": "str",
+    "close": "float",
+})
+IndexSeries = TypedDict("IndexSeries", {
+    "method": "str",
+    "base": "Optional[IndexSeriesBase]",
+    "link": "NotRequired[Optional[IndexSeriesLink]]",
+    "restatements": "NotRequired[List[IndexSeriesRestatements]]",
+    "adjustments": "NotRequired[List[IndexSeriesAdjustments]]",
+    "value": "NotRequired[Optional[float]]",
+    "last_used": "NotRequired[List[IndexSeriesLastUsed]]",
+    "changes": "NotRequired[List[IndexSeriesChanges]]",
+    "history_from": "NotRequired[Optional[str]]",
+    "history": "List[IndexSeriesHistory]",
+})
+Index = TypedDict("Index", {
+    "session_utc": "str",
+    "delayed_sessions": "int",
+    "license": "str",
+    "attribution": "str",
+    "name": "str",
+    "weighting": "str",
+    "base": "RollingIndexBase",
+    "level": "Optional[float]",
+    "chg_24h_pct": "Optional[float]",
+    "chg_30d_pct": "Optional[float]",
+    "constituents": "int",
+    "carried": "int",
+    "contributions": "List[IndexContributions]",
+    "excluded": "List[RollingIndexExcluded]",
+    "series": "IndexSeries",
+})
+Record = TypedDict("Record", {
+    "id": "str",
+    "ticker": "str",
+    "name": "str",
+    "segment": "str",
+    "unit": "str",
+    "spot_usd": "float",
+    "chg_24h_pct": "Optional[float]",
+    "chg_30d_pct": "Optional[float]",
+    "chg_yoy_pct": "Optional[float]",
+    "ai_exposure_pct": "float",
+    "basis": "str",
+    "as_of": "str",
+    "source": "str",
+    "source_url": "str",
+    "capacity_gb": "Optional[float]",
+    "usd_per_gb": "Optional[float]",
+    "chg_7d_pct": "Optional[float]",
+    "chg_60d_pct": "Optional[float]",
+    "chg_90d_pct": "Optional[float]",
+    "chg_180d_pct": "Optional[float]",
+    "low_52w_usd": "Optional[float]",
+    "high_52w_usd": "Optional[float]",
+    "prev_as_of": "Optional[str]",
+    "age_days": "float",
+    "price_type": "Optional[str]",
+    "low_usd": "Optional[float]",
+    "high_usd": "Optional[float]",
+    "inputs": "Optional[int]",
+    "break": "Optional[ContractBreak]",
+})
+CatalogRecordClosesStarter = TypedDict("CatalogRecordClosesStarter", {
+    "count": "int",
+    "first_month": "Optional[str]",
+})
+CatalogRecordCloses = TypedDict("CatalogRecordCloses", {
+    "starter": "NotRequired[CatalogRecordClosesStarter]",
+    "pro": "NotRequired[CatalogRecordClosesStarter]",
+})
+CatalogRecord = TypedDict("CatalogRecord", {
+    "id": "str",
+    "ticker": "str",
+    "name": "str",
+    "board": "str",
+    "segment": "str",
+    "segment_id": "str",
+    "unit": "str",
+    "capacity_gb": "Optional[float]",
+    "price_type": "Optional[str]",
+    "cadence_days": "float",
+    "source": "str",
+    "source_url": "str",
+    "free": "bool",
+    "formerly": "List[str]",
+    "delisted_on": "Optional[str]",
+    "closes": "NotRequired[CatalogRecordCloses]",
+})
+Correction = TypedDict("Correction", {
+    "contract_id": "str",
+    "session_utc": "str",
+    "old_usd": "Optional[float]",
+    "new_usd": "Optional[float]",
+    "reason": "str",
+    "corrected_in": "str",
+    "publication": "NotRequired[Optional[int]]",
+})
+BoardRow = TypedDict("BoardRow", {
+    "session_utc": "str",
+    "contract_id": "str",
+    "ticker": "str",
+    "name": "str",
+    "segment": "str",
+    "unit": "str",
+    "spot_usd": "float",
+    "chg_24h_pct": "Optional[float]",
+    "chg_30d_pct": "Optional[float]",
+    "chg_yoy_pct": "Optional[float]",
+    "ai_exposure_pct": "float",
+    "capacity_gb": "Optional[float]",
+    "usd_per_gb": "Optional[float]",
+    "board": "str",
+    "chg_7d_pct": "Optional[float]",
+    "chg_60d_pct": "Optional[float]",
+    "chg_90d_pct": "Optional[float]",
+    "chg_180d_pct": "Optional[float]",
+    "low_52w_usd": "Optional[float]",
+    "high_52w_usd": "Optional[float]",
+    "prev_as_of": "Optional[str]",
+    "age_days": "float",
+    "price_type": "Optional[str]",
+    "low_usd": "Optional[float]",
+    "high_usd": "Optional[float]",
+    "inputs": "Optional[int]",
+    "break_session_utc": "Optional[str]",
+    "basis": "str",
+    "as_of": "str",
+    "source_url": "str",
+    "break_reason": "Optional[str]",
+    "source": "str",
+})
+HistoryRow = TypedDict("HistoryRow", {
+    "contract_id": "str",
+    "date": "str",
+    "close_usd": "float",
+    "low_usd": "Optional[float]",
+    "high_usd": "Optional[float]",
+    "inputs": "Optional[int]",
+    "basis": "str",
+    "session_utc": "str",
+    "break_reason": "Optional[str]",
+})
+LevelRow = TypedDict("LevelRow", {
+    "contract_id": "str",
+    "session_utc": "str",
+    "spot_usd": "float",
+    "low_usd": "Optional[float]",
+    "high_usd": "Optional[float]",
+    "inputs": "Optional[int]",
+    "basis": "str",
+    "as_of": "str",
+    "break_reason": "Optional[str]",
+    "known_from": "NotRequired[Optional[int]]",
+})
+SupersededRow = TypedDict("SupersededRow", {
+    "contract_id": "str",
+    "session_utc": "str",
+    "spot_usd": "float",
+    "low_usd": "Optional[float]",
+    "high_usd": "Optional[float]",
+    "inputs": "Optional[int]",
+    "basis": "str",
+    "as_of": "str",
+    "break_reason": "Optional[str]",
+    "known_from": "int",
+    "known_to": "int",
+    "left": "str",
+})
+SeriesRow = TypedDict("SeriesRow", {
+    "index_id": "str",
+    "date": "str",
+    "close": "float",
+    "known_from": "NotRequired[Optional[int]]",
+})
+MemberRow = TypedDict("MemberRow", {
+    "index_id": "str",
+    "contract_id": "str",
+    "from": "str",
+    "to": "Optional[str]",
+    "max_carry_days": "int",
+})
+Settlement = TypedDict("Settlement", {
+    "kind": "str",
+    "id": "str",
+    "month": "str",
+    "unit": "Optional[str]",
+    "capacity_gb": "Optional[float]",
+    "average": "Optional[float]",
+    "last": "Optional[float]",
+    "high": "Optional[float]",
+    "low": "Optional[float]",
+    "days": "int",
+    "average_now": "Optional[float]",
+    "last_now": "Optional[float]",
+    "high_now": "Optional[float]",
+    "low_now": "Optional[float]",
+    "days_now": "int",
+    "settled_by": "int",
+    "reason": "Optional[str]",
+})
+# The kind of each field. One name has one kind in all records.
+FIELD_KINDS = {
+    "id": "text", "ticker": "text", "name": "text", "segment": "text", "unit": "text", "spot_usd": "number",
+    "chg_24h_pct": "number", "chg_30d_pct": "number", "chg_yoy_pct": "number", "ai_exposure_pct": "number", "basis": "text",
+    "as_of": "date", "source": "text", "source_url": "text", "capacity_gb": "number", "usd_per_gb": "number",
+    "chg_7d_pct": "number", "chg_60d_pct": "number", "chg_90d_pct": "number", "chg_180d_pct": "number",
+    "low_52w_usd": "number", "high_52w_usd": "number", "prev_as_of": "date", "age_days": "number", "price_type": "text",
+    "low_usd": "number", "high_usd": "number", "inputs": "integer", "break": "object", "board": "text", "segment_id": "text",
+    "cadence_days": "number", "free": "boolean", "formerly": "array", "delisted_on": "date", "closes": "object",
+    "contract_id": "text", "session_utc": "instant", "old_usd": "number", "new_usd": "number", "reason": "text",
+    "corrected_in": "text", "publication": "integer", "break_session_utc": "instant", "break_reason": "text", "date": "date",
+    "close_usd": "number", "known_from": "integer", "known_to": "integer", "left": "text", "index_id": "text",
+    "close": "number", "from": "date", "to": "date", "max_carry_days": "integer", "kind": "text", "month": "text",
+    "average": "number", "last": "number", "high": "number", "low": "number", "days": "integer", "average_now": "number",
+    "last_now": "number", "high_now": "number", "low_now": "number", "days_now": "integer", "settled_by": "integer",
+}
+# The end of the records.
+
+SQL = {"number": "real", "integer": "integer"}
+PARSED: Dict[str, Callable[[str], Any]] = {"number": float, "integer": int}
+ROW = TypeVar("ROW", bound=Mapping[str, Any])
 
 
 class Refused(Exception):
@@ -207,13 +637,13 @@ class Answer:
         return int(text)
 
 
-class Rows(list[dict[str, Any]]):
+class Rows(List[ROW]):
     """Records as dicts. `about` has what holds for all of them, such as publication and session_utc, and in `asked` the id in
     these records by each other id of the contract that was asked for. `columns` has the names of their values, also where
     there are none.
     """
 
-    def __init__(self, records: Iterable[dict[str, Any]], about: dict[str, Any], columns: Sequence[str]) -> None:
+    def __init__(self, records: Iterable[ROW], about: dict[str, Any], columns: Iterable[str]) -> None:
         super().__init__(records)
         self.about, self.columns = about, list(columns)
 
@@ -406,7 +836,7 @@ class Client:
         self._transport = _Transport(origin, key, max_bytes, timeout, patience)
         self._vintage: dict[str, Any] = {}
         # The files that `levels(known_at=N)` read last, with the selection of them.
-        self._known: tuple[Any, Rows, Rows] | None = None
+        self._known: tuple[Any, Rows[Any], Rows[Any]] | None = None
 
     def as_of(self, when: Day | int) -> Client:
         """The same as published then: at an instant (UTC unless it has a time zone), at the end of a date, or by the
@@ -425,7 +855,7 @@ class Client:
         then._known = None
         return then
 
-    def prices(self, ids: Iterable[str] | None = None, segment: Iterable[str] | None = None) -> Rows:
+    def prices(self, ids: Iterable[str] | None = None, segment: Iterable[str] | None = None) -> Rows[Record]:
         """The records of the board: memory, then semiconductor."""
         records: list[dict[str, Any]] = []
         about: dict[str, Any] = {}
@@ -436,16 +866,16 @@ class Client:
                 records += _objects(board.pop("memory")) + _objects(board.pop("semiconductor"))
                 asked.update(answer.asked(board))
                 about = {**board, **answer.about, "asked": asked}
-        return Rows(records, about, BOARD)
+        return Rows[Any](records, about, Record.__annotations__)
 
-    def contracts(self) -> Rows:
+    def contracts(self) -> Rows[CatalogRecord]:
         """All contracts of the catalog, also of higher tiers and delisted ones, without levels. `about` has the
         segments. Never costs a call.
         """
         answer = self._transport.get("/contracts", {})
         catalog = _object(answer)
         with _reading():
-            return Rows(_objects(catalog.pop("contracts")), {**catalog, **answer.about}, CATALOG)
+            return Rows[Any](_objects(catalog.pop("contracts")), {**catalog, **answer.about}, CatalogRecord.__annotations__)
 
     def resolve(self, ids: Iterable[str]) -> dict[str, str]:
         """The present id of each of these ids that a contract has or had; others are left out. So a list of your own outlives
@@ -458,17 +888,17 @@ class Client:
         return {id: present[id] for id in (ids.split(",") if isinstance(ids, str) else map(str, ids)) if id in present}
 
     def contract(self, id: str, start: Day | None = None, end: Day | None = None,
-                 last: int | None = None) -> dict[str, Any]:
+                 last: int | None = None) -> Contract:
         """One contract, also off the board: its record, history, breaks, corrections and limits."""
-        return _object(self._get("/prices/" + quote(id, safe=""), **_dates(start, end, last)))
+        return cast(Contract, _object(self._get("/prices/" + quote(id, safe=""), **_dates(start, end, last))))
 
     def history(self, ids: Iterable[str] | None = None, segment: Iterable[str] | None = None, start: Day | None = None,
-                end: Day | None = None, last: int | None = None) -> Rows:
+                end: Day | None = None, last: int | None = None) -> Rows[HistoryRow]:
         """Daily closes in USD, dates ascending, contract after contract."""
         return _typed(self._parts(HISTORY, ids, segment, start, end, last), "contract_id", "date")
 
     def levels(self, ids: Iterable[str] | None = None, segment: Iterable[str] | None = None, start: Day | None = None,
-               end: Day | None = None, last: int | None = None, known_at: int | None = None) -> Rows:
+               end: Day | None = None, last: int | None = None, known_at: int | None = None) -> Rows[LevelRow]:
         """Every level given, in USD, of both sessions of a day. For Pro also `known_at=N`: as entry N had them.
 
         It selects them from levels and superseded, so it does not need the entry's snapshot: under the present ids,
@@ -495,10 +925,10 @@ class Client:
             if not any(known.values()) or not self._leads(known_at, publication):
                 return self._levels_of(known_at, *wanted, last, stands.columns)
             chosen = [row for rows in known.values() for row in rows[-(last or 0):]]
-            return Rows(chosen, stands.about, stands.columns)
+            return Rows[Any](chosen, stands.about, stands.columns)
 
     def _stands_and_ended(self, ids: list[str] | None, segment: list[str] | None, start: Day | None,
-                          end: Day | None) -> tuple[Rows, Rows]:
+                          end: Day | None) -> tuple[Rows[Any], Rows[Any]]:
         """The rows of levels and superseded, of one publication; the same as before while nothing is published."""
         asked = (ids, segment, _day(start, "start"), _day(end, "end"))
         if self._known is not None and self._known[0] == asked:
@@ -511,7 +941,7 @@ class Client:
         return stands, ended
 
     def _levels_of(self, number: int, ids: list[str] | None, segment: list[str] | None, start: Day | None, end: Day | None,
-                   last: int | None, columns: list[str]) -> Rows:
+                   last: int | None, columns: list[str]) -> Rows[Any]:
         """The levels as the snapshot of an entry has them. Ids that it does not know have no row."""
         then = self.as_of(number)
         while True:
@@ -523,11 +953,11 @@ class Client:
                 if refusal.code != "unknown_contract" or len(left) == len(ids or []):
                     raise
             if not left:
-                return Rows([], {"publication": number}, columns)
+                return Rows[Any]([], {"publication": number}, columns)
             ids = left
 
     def superseded(self, ids: Iterable[str] | None = None, segment: Iterable[str] | None = None, start: Day | None = None,
-                   end: Day | None = None) -> Rows:
+                   end: Day | None = None) -> Rows[SupersededRow]:
         """The rows of levels that no longer stand, each from its entry `known_from` up to `known_to`. For Pro."""
         return _typed(self._parts("/superseded.csv", ids, segment, start, end), "contract_id", "session_utc")
 
@@ -542,6 +972,35 @@ class Client:
             frames = [_read_frame(pandas, answer) for answer in answers]
             return _finished(frames[0] if len(frames) == 1 else pandas.concat(frames, ignore_index=True), _about(answers))
 
+    def table(self, ids: Iterable[str] | None = None, start: Day | None = None, end: Day | None = None, *,
+              filled: bool = False) -> Any:
+        """Daily closes in USD as a pandas.DataFrame with a row for each date and a column for each contract.
+
+        With `filled` it has each day, with the level in force at 12:00 UTC: the last one given, as long as the carry limit of
+        the contract has it in force. Then it asks for the whole history, and for each contract by a call of its own.
+        """
+        pandas: Any = importlib.import_module("pandas")
+        rows = self.history(ids, None, None if filled else start, end)
+        order = list(dict.fromkeys(row["contract_id"] for row in rows))
+        with _reading():
+            frame = rows.frame()
+            closes = frame.pivot(index="date", columns="contract_id", values="close_usd").reindex(columns=order)
+            if not filled or not rows:
+                return closes
+            sessions = frame.pivot(index="date", columns="contract_id", values="session_utc")
+            session = pandas.Timestamp(rows.about["session_utc"]).tz_localize(None)
+            last = min(session, pandas.Timestamp(_day(end, "end") or session)).normalize()
+            days = pandas.date_range(closes.index.min(), last)
+            closes, sessions = (each.reindex(days).ffill() for each in (closes, sessions))
+        for id in order:
+            terms = self.contract(id, last=1)
+            with _reading():
+                aged = (days + SESSION).where(days + SESSION < session, session).tz_localize("UTC") - sessions[id]
+                closes[id] = closes[id].where(aged <= pandas.Timedelta(days=terms["max_carry_days"]))
+                if terms["delisted_on"] is not None:
+                    closes.loc[terms["delisted_on"]:, id] = float("nan")
+        return closes.loc[_day(start, "start"):].rename_axis(index="date")
+
     def file(self, file: str, ids: Iterable[str] | None = None, segment: Iterable[str] | None = None,
              start: Day | None = None, end: Day | None = None, last: int | None = None) -> Answer:
         """A file as it is, in `body`, such as export.xlsx or history.parquet; of CSV a selection for up to 100 ids."""
@@ -549,17 +1008,17 @@ class Client:
                          **_period("/" + file, start, end, last))
 
     def series(self, ids: Iterable[str] | None = None, start: Day | None = None, end: Day | None = None,
-               last: int | None = None) -> Rows:
+               last: int | None = None) -> Rows[SeriesRow]:
         """The closes of all indices, or of these: a row for each day at 12:00 UTC, in points (base 100)."""
         return _typed(self._parts("/indices.csv", ids, None, start, end, last), "index_id", "date")
 
-    def members(self, ids: Iterable[str] | None = None, start: Day | None = None, end: Day | None = None) -> Rows:
+    def members(self, ids: Iterable[str] | None = None, start: Day | None = None, end: Day | None = None) -> Rows[MemberRow]:
         """The members of all indices, or of these, in intervals of days; `to` is the last day, empty while it lasts.
         Dates select the intervals that touch them. For Pro.
         """
         return _typed(self._parts("/members.csv", ids, None, start, end), "index_id", "contract_id", "from")
 
-    def settlements(self, ids: Iterable[str] | None = None, start: Day | None = None, end: Day | None = None) -> Rows:
+    def settlements(self, ids: Iterable[str] | None = None, start: Day | None = None, end: Day | None = None) -> Rows[Settlement]:
         """The settled months of all contracts and indices, or of these ids: a month's average, last, high and low over the
         closes of its days at 12:00 UTC. These never change; names with `_now` have the figures as known now. `start` and `end`
         are months such as 2026-10, or days of them, both included.
@@ -617,13 +1076,19 @@ class Client:
                 archive.writestr(entry_info, files[each])
         return {**record, "signed": signed, "permission": permission}
 
+    @overload
+    def index(self) -> RollingIndex: ...
+
+    @overload
+    def index(self, id: str, start: Day | None = None, end: Day | None = None, last: int | None = None) -> Index: ...
+
     def index(self, id: str | None = None, start: Day | None = None, end: Day | None = None,
-              last: int | None = None) -> dict[str, Any]:
+              last: int | None = None) -> RollingIndex | Index:
         """The composite with its contributions, or the index `id` with its series."""
         path = "/index" if id is None else "/indices/" + quote(id, safe="")
-        return _object(self._get(path, **_dates(start, end, last)))
+        return cast("RollingIndex | Index", _object(self._get(path, **_dates(start, end, last))))
 
-    def basket(self, parts: Mapping[str, Number], by: str = "quantities") -> dict[str, Any]:
+    def basket(self, parts: Mapping[str, Number], by: str = "quantities") -> RollingIndex:
         """What a purchase costs (`by="quantities"`, in units), or a basket by weights. For the tier pro.
 
         At most 100 parts, with numbers above 0, rounded to nine decimals: int, float, Decimal, Fraction, or of numpy.
@@ -633,9 +1098,9 @@ class Client:
         amounts = {str(id): _amount(number, f"{by} of {id}") for id, number in dict(parts).items()}
         if not 1 <= len(amounts) <= IDS_MAX:
             raise ValueError(f"parts: expected 1 to {IDS_MAX} contracts, got {len(amounts)}")
-        return _object(self._get("/index", ids=",".join(amounts), **{by: ",".join(amounts.values())}))
+        return cast(RollingIndex, _object(self._get("/index", ids=",".join(amounts), **{by: ",".join(amounts.values())})))
 
-    def corrections(self, ids: Iterable[str] | None = None, after: int | None = None, since: Day | None = None) -> Rows:
+    def corrections(self, ids: Iterable[str] | None = None, after: int | None = None, since: Day | None = None) -> Rows[Correction]:
         """Published levels that were changed; `after`: by publications after this number; `since`: on this date or later."""
         records: list[dict[str, Any]] = []
         about: dict[str, Any] = {}
@@ -646,25 +1111,25 @@ class Client:
                 records += _objects(found["corrections"])
                 asked.update(answer.asked(found))
                 about = {**answer.about, "asked": asked}
-        return Rows(records, about, CORRECTIONS)
+        return Rows[Any](records, about, Correction.__annotations__)
 
-    def publications(self, after: int = 0) -> list[dict[str, Any]]:
+    def publications(self, after: int = 0) -> list[Publication]:
         """The entries of the log after this number. Never costs a call."""
-        entries: list[dict[str, Any]] = []
+        entries: list[Publication] = []
         following: int | None = after
         while following is not None:
             page = _object(self._transport.get("/publications", {"after": following, "limit": 1_000}))
             with _reading():
-                made, before = _objects(page["publications"]), following
+                made, before = cast("list[Publication]", _objects(page["publications"])), following
                 entries += made
                 following = page["next"]
                 if following is not None and not (made and following > before):
                     raise Damaged("the list of publications has no end")
         return entries
 
-    def usage(self) -> dict[str, Any]:
+    def usage(self) -> Usage:
         """The calls of this month: limit, used, remaining. Never costs one."""
-        return _object(self._transport.get("/usage", {}))
+        return cast(Usage, _object(self._transport.get("/usage", {})))
 
     def sums(self) -> dict[str, str]:
         """The SHA-256 (hex) of each file of the tier, by its name."""
@@ -797,13 +1262,13 @@ class _Copy:
             self._take_whole(then)
         return True, not is_equal
 
-    def _take_changes(self, then: Client, copied: dict[str, Any], made: list[dict[str, Any]]) -> bool:
+    def _take_changes(self, then: Client, copied: Publication, made: list[Publication]) -> bool:
         """Takes what may have changed since `copied` by what the log says. False: that is too much."""
         # Each session after this one may differ: a rollback takes sessions away, a revision writes one anew.
-        kept = min([_instant(copied["session_utc"])] + [
-            _instant(each["session_utc"]) - (SESSION if each["action"] == "publish" else timedelta()) for each in made
+        kept = min([_instant(str(copied["session_utc"]))] + [
+            _instant(str(each["session_utc"])) - (SESSION if each["action"] == "publish" else timedelta()) for each in made
         ])
-        newest = _instant(made[-1]["session_utc"])
+        newest = _instant(str(made[-1]["session_utc"]))
         # One day more, because the tier may be a session behind.
         days = (newest.date() - (kept + SESSION).date()).days + 2
         if days > LAST_MAX:
@@ -852,7 +1317,7 @@ class _Copy:
     def _take_whole(self, then: Client) -> None:
         answer = then.file("history.csv")
         header, rows = _table(answer, "contract_id", "date")
-        kinds = [f'"{name}" {"real" if name in USD else "integer" if name in NUMBERS else "text"}' for name in header]
+        kinds = [f'"{name}" {SQL.get(FIELD_KINDS.get(name, ""), "text")}' for name in header]
         self.db.execute("drop table if exists history")
         self.db.execute(f"create table history ({', '.join(kinds)}, primary key (contract_id, date))")
         self._insert(header, rows)
@@ -974,7 +1439,7 @@ class _Watch:
         self.every_seconds, self.once, self.resolved = every_seconds, once, resolved
         self.alerts: _Alerts | None = None
         self.path: str | None = None
-        self.entries: list[dict[str, Any]] = []
+        self.entries: list[Publication] = []
 
     def events(self, path: str | os.PathLike[str] | None) -> Iterator[dict[str, Any]]:
         self.path = None if path is None else os.fspath(path)
@@ -1082,7 +1547,7 @@ class _Watch:
                 self._keep(replace(self.alerts, publication=number, entry_sha256=self._entry_sha256(number)))
             else:
                 is_corrected = self.transport.key is not None and entry["corrections"]
-                corrections: list[dict[str, Any]] = view.corrections(after=number - 1) if is_corrected else []
+                corrections: Sequence[Correction] = view.corrections(after=number - 1) if is_corrected else []
                 # One that came while this was asked is told with its own entry.
                 self._judge(number, board, view, [each for each in corrections if each["corrected_in"] in {snapshot}])
             self.entries = self.entries[1:]
@@ -1095,7 +1560,7 @@ class _Watch:
             if board.about["publication"] == alerts.publication:
                 self._judge(alerts.publication, board, self.client, [])
 
-    def _board_of(self, entry: dict[str, Any]) -> tuple[Client, Rows | None]:
+    def _board_of(self, entry: Publication) -> tuple[Client, Rows[Any] | None]:
         """The board as the entry published it; None: the caller may not have it, or it was pruned."""
         then = self.client.as_of(entry["number"])
         if self.transport.key is None:
@@ -1108,7 +1573,7 @@ class _Watch:
                 return then, None
             raise
 
-    def _judge(self, number: int, board: Rows, view: Client, corrections: list[dict[str, Any]]) -> None:
+    def _judge(self, number: int, board: Rows[Any], view: Client, corrections: Sequence[Correction]) -> None:
         """Finds the events of a publication, and keeps them with the levels that caused them, all at once."""
         before, session = self.alerts, str(board.about["session_utc"])
         found = _Findings(self.rules, before, number, session, board, view, self.resolved)
@@ -1132,7 +1597,7 @@ class _Watch:
 class _Findings:
     """The events of one publication, and what the rules stand at after it."""
 
-    def __init__(self, rules: list[_Rule], before: _Alerts | None, number: int, session: str, board: Rows, view: Client,
+    def __init__(self, rules: list[_Rule], before: _Alerts | None, number: int, session: str, board: Rows[Any], view: Client,
                  resolved: bool) -> None:
         self.rules, self.number, self.session, self.view, self.resolved = rules, number, session, view, resolved
         self.told: list[dict[str, Any]] = [dict(each) for each in before.told] if before else []
@@ -1245,7 +1710,7 @@ class _Findings:
             self._note_gone(rule.subject)
             self._add_gone(rule.subject, refusal.code, {"detail": refusal.detail, "did_you_mean": refusal.did_you_mean})
             return None
-        cost = _exact(found["cost_usd"])
+        cost = _exact(found.get("cost_usd"))
         changes = {over: None if found.get(name) is None else _change(cost, _exact(found[name]))
                    for over, name in BASKET_WINDOWS.items()}
         return _Level(rule.subject, "Basket", "basket", cost, "USD", changes, {})
@@ -1257,7 +1722,7 @@ class _Findings:
         if known is None:
             is_index = level.kind == "index"
             ids = {each.subject for each in self.rules if each.over == date}
-            rows = self.view.series(end=date, last=1) if is_index else self.view.history(end=date, last=1) if len(ids) != 1 \
+            rows: Rows[Any] = self.view.series(end=date, last=1) if is_index else self.view.history(end=date, last=1) if len(ids) != 1 \
                 else self.view.history([level.id], end=date, last=1)
             name = "index_id" if is_index else "contract_id"
             known = {row[name]: (str(row.get("session_utc") or row["date"]), _exact(row["close" if is_index else "close_usd"]))
@@ -1783,7 +2248,7 @@ def _line(header: list[str]) -> str:
     return ",".join(header) + "\r\n"
 
 
-def _typed(answers: list[Answer], *names: str) -> Rows:
+def _typed(answers: list[Answer], *names: str) -> Rows[Any]:
     header: list[str] = []
     records: list[dict[str, Any]] = []
     for answer in answers:
@@ -1791,7 +2256,7 @@ def _typed(answers: list[Answer], *names: str) -> Rows:
         with _reading():
             records += (dict(zip(header, row)) for row in _values(header, rows))
     with _reading():
-        return Rows(records, _about(answers), header)
+        return Rows[Any](records, _about(answers), header)
 
 
 def _about(answers: list[Answer]) -> dict[str, Any]:
@@ -1801,7 +2266,7 @@ def _about(answers: list[Answer]) -> dict[str, Any]:
 
 def _values(header: list[str], rows: Iterable[list[str]]) -> Iterator[list[Any]]:
     """Rows with numbers as such, and None for empty cells."""
-    kinds: list[Callable[[str], Any]] = [float if name in USD else int if name in NUMBERS else str for name in header]
+    kinds = [PARSED.get(FIELD_KINDS.get(name, ""), str) for name in header]
     return ([None if cell == "" else kind(cell) for kind, cell in zip(kinds, row)] for row in rows)
 
 
@@ -1813,17 +2278,16 @@ def _text(value: float) -> str:
 
 def _read_frame(pandas: Any, answer: Answer) -> Any:
     """A file as pandas reads it. Ids and other texts stay texts, also `NA` and `007`."""
-    texts = {name: str for name in TEXTS + DATES + INSTANTS}
+    texts = {name: str for name, kind in FIELD_KINDS.items() if kind not in PARSED}
     return pandas.read_csv(io.BytesIO(answer.body), dtype=texts, keep_default_na=False, na_values=[""])
 
 
 def _finished(frame: Any, about: dict[str, Any]) -> Any:
     """The frame with dates and instants as such."""
     pandas: Any = importlib.import_module("pandas")
-    for name in frame.columns.intersection(DATES):
-        frame[name] = pandas.to_datetime(frame[name])
-    for name in frame.columns.intersection(INSTANTS):
-        frame[name] = pandas.to_datetime(frame[name], utc=True)
+    for name in frame.columns:
+        if FIELD_KINDS.get(name) in ("date", "instant"):
+            frame[name] = pandas.to_datetime(frame[name], utc=FIELD_KINDS[name] == "instant")
     frame.attrs.update(about)
     return frame
 

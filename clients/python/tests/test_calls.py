@@ -11,7 +11,7 @@ from typing import Any, Callable
 
 import pytest
 
-from chipboard_client import NUMBERS, USD, Client, Refused
+from chipboard_client import FIELD_KINDS, Client, Refused
 
 numpy: Any = pytest.importorskip("numpy")
 pandas: Any = pytest.importorskip("pandas")
@@ -90,7 +90,7 @@ def told(answer: Any) -> Any:
     """An answer of the service as the client gives it."""
     if isinstance(answer, str):
         return [
-            {name: None if cell == "" else float(cell) if name in USD else int(cell) if name in NUMBERS else cell
+            {name: None if cell == "" else float(cell) if FIELD_KINDS[name] == "number" else int(cell) if FIELD_KINDS[name] == "integer" else cell
              for name, cell in row.items()}
             for row in csv.DictReader(io.StringIO(answer, newline=""))
         ]

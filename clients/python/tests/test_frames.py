@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import io
+from datetime import date, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -60,3 +61,29 @@ def test_a_frame_of_nothing_has_its_columns(client: Client, ids: list[str]) -> N
     assert set(known.columns) <= set(board.frame().columns)
     assert {"id", "spot_usd", "chg_24h_pct", "as_of"} <= set(known.columns)
     assert set(client.corrections(after=10**9).frame().columns) <= set(client.corrections().frame().columns)
+
+
+def test_a_wide_table_has_the_rows_of_the_history(client: Client, ids: list[str]) -> None:
+    rows, wide = client.history(ids[:3]), client.table(ids[:3])
+    assert list(wide.columns) == list(dict.fromkeys(row["contract_id"] for row in rows))
+    cells = {(f"{day:%Y-%m-%d}", id): usd for id in wide for day, usd in wide[id].dropna().items()}
+    assert cells == {(row["date"], row["contract_id"]): row["close_usd"] for row in rows}
+    assert list(client.table(ids[:3], start="2026-11-10", end="2026-11-12").index) == [
+        day for day in wide.index if "2026-11-10" <= f"{day:%Y-%m-%d}" <= "2026-11-12"]
+
+
+def test_a_filled_table_has_the_level_in_force_on_each_day(client: Client, ids: list[str]) -> None:
+    start = date(2026, 10, 1)
+    wide = client.table(ids[:3], start=start, filled=True)
+    session = datetime.fromisoformat(client.prices().about["session_utc"].replace("Z", "+00:00"))
+    assert [day.date() for day in wide.index] == [start + timedelta(each) for each in range((session.date() - start).days + 1)]
+    for id in ids[:3]:
+        terms, rows = client.contract(id), client.history([id])
+        ended = terms["delisted_on"]
+        for day in wide.index:
+            noon = min(datetime(day.year, day.month, day.day, 12, tzinfo=timezone.utc), session)
+            given = [row for row in rows if row["date"] <= f"{day:%Y-%m-%d}"]
+            levels = [row for row in given[-1:]
+                      if noon - datetime.fromisoformat(row["session_utc"].replace("Z", "+00:00")) <= timedelta(terms["max_carry_days"])
+                      and (ended is None or f"{day:%Y-%m-%d}" < ended)]
+            assert [cell for cell in [wide[id][day]] if cell == cell] == [row["close_usd"] for row in levels]
