@@ -36,7 +36,7 @@ const level = z.object({
 });
 
 /** `/levels.csv`. Tiers without `/superseded.csv` lack `known_from`, as in `/indices.csv`. */
-export const levelRow = level.extend({ known_from: entry.nullable().optional() });
+export const levelRow = level.extend({ known_from: entry.optional() });
 
 /** `/superseded.csv`. `left` says whether the row ended because its contract left the catalog. */
 export const supersededRow = level.extend({

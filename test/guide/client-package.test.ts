@@ -1,7 +1,7 @@
 /** The package chipboard-client: its own tests against a service, its types, its version, and many ids. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "csv-parse/sync";
 import { expect, test } from "vitest";
@@ -14,10 +14,13 @@ import * as rows from "../../src/public/row-schemas.ts";
 import { pythonClient } from "../../src/site/site-files.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
 import { catalogOf, mustPublish, quotesOf } from "../cli/small-market.ts";
+import { temporaryFolder } from "../desk/desk.ts";
+import { blocksOf } from "../docs/blocks.ts";
 import { EXPECTED } from "../golden/golden-market.ts";
 import { copyOf, startTestProxy, TestClock } from "../http/fixture.ts";
 import { CLIENTS, testWith } from "../http/needed-tools.ts";
 import { MemoryStore } from "../store/memory-store.ts";
+import { clientOf, ORIGIN, textOf } from "./guide-texts.ts";
 import { PRELUDE, PythonClient } from "./python-client.ts";
 
 const PACKAGE = join(import.meta.dirname, "../../clients/python");
@@ -57,6 +60,24 @@ test.skipIf(!existsSync(PYRIGHT) && process.env["CI"] === undefined)(
     const config = await readFile(join(PACKAGE, "pyproject.toml"), "utf8");
     expect(config).toContain('typeCheckingMode = "strict"\npythonVersion = "3.9"\n');
     expect(config).toContain('requires-python = ">=3.9"\n');
+  },
+);
+
+test.skipIf(!existsSync(PYRIGHT) && process.env["CI"] === undefined)(
+  "pyright finds nothing in the guide's programs",
+  async () => {
+    const folder = temporaryFolder();
+    await writeFile(join(folder, "client.py"), clientOf(ORIGIN));
+    const programs = blocksOf(textOf("documents/guide.md"))
+      .filter(({ language }) => language === "python")
+      .map(({ text }) => text);
+    expect(programs.length).toBeGreaterThan(5);
+    for (const [at, program] of programs.entries()) {
+      await writeFile(join(folder, `program_${at}.py`), program);
+    }
+    const config = { pythonVersion: "3.9", reportMissingImports: false };
+    await writeFile(join(folder, "pyrightconfig.json"), JSON.stringify(config));
+    expect(await failureOf(process.execPath, [PYRIGHT, "--project", folder])).toBe("");
   },
 );
 

@@ -489,7 +489,7 @@ LevelRow = TypedDict("LevelRow", {
     "basis": "str",
     "as_of": "str",
     "break_reason": "Optional[str]",
-    "known_from": "NotRequired[Optional[int]]",
+    "known_from": "NotRequired[int]",
 })
 SupersededRow = TypedDict("SupersededRow", {
     "contract_id": "str",
