@@ -55,6 +55,7 @@ export default defineConfig({
     testTimeout: 3_600_000,
     expect: { poll: { timeout: 600_000 } },
     hookTimeout: 3_600_000,
+    globalSetup: "test/temporary-folder.ts",
     pool: "forks",
     // One more than there are cores: many tests wait for timers, processes and services.
     maxWorkers: availableParallelism() + 1,

@@ -11,7 +11,7 @@ import { MemoryStore } from "../store/memory-store.ts";
 import { runs } from "./runs.ts";
 import { histories, History } from "./series-steps.ts";
 
-test.prop([histories], runs(3_000))(
+test.prop([histories], runs(600))(
   "series are as the naive calculation has them",
   async (wanted) => {
     await new History().go(wanted);

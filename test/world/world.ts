@@ -8,7 +8,7 @@ import { createHash } from "node:crypto";
 import { copyStore } from "../../src/desk/copy-store.ts";
 import { sessionAt, SESSION_MS } from "../../src/market/session.ts";
 import type { ObjectStore } from "../../src/ports/store.ts";
-import { publicationKey } from "../../src/store/paths.ts";
+import { INPUTS, LEDGER, publicationKey, SESSIONS } from "../../src/store/paths.ts";
 import { requireSigned, requireVerified } from "../../tools/faults/crash-head.ts";
 import { copied } from "../../tools/faults/crash-places.ts";
 import { InterceptedStore, isLogWrite, isWrite, type Operation } from "../faults/crash-store.ts";
@@ -41,6 +41,11 @@ const FAILING = 0.4;
 const FAILURES_MAX = 0.06;
 /** The share of worlds in which actors are stopped for an hour or more, as a machine that sleeps is. */
 const STOPPING = 0.3;
+/** The share of failed writes of files that leave half of the object, as a disk without power does. */
+const TORN = 0.4;
+/** The share of actors whose clock differs from the others', and how far apart such clocks are at most. */
+const SKEWED = 0.2;
+const SKEW_MS = HOUR_MS;
 /** So many times as often in the state, which is used less. */
 const STATE_FAILURES = 4;
 
@@ -152,10 +157,17 @@ export class Worlds {
           const isCount = operation.kind === "state.count";
           // SQLite has counted no batch that failed.
           const kind = failure !== null && isCount ? "refused" : failure;
-          if (kind !== null) {
-            failed.add(actor);
-            trace.push(`${actor} ${kind}:`);
+          if (kind === null) return null;
+          failed.add(actor);
+          const isTorn =
+            kind === "refused" &&
+            isTearable(operation) &&
+            rate(`torn ${actor} ${done.get(actor)}`) < TORN;
+          if (isTorn) {
+            const { key, bytes = Buffer.alloc(0) } = operation;
+            void store.create(key, bytes.subarray(0, bytes.length / 2));
           }
+          trace.push(`${actor} ${isTorn ? "torn" : kind}:`);
           return kind;
         },
         after: async (actor, operation, result) => {
@@ -177,7 +189,11 @@ export class Worlds {
           const own = new InterceptedStore(store, gate);
           if (actor.kind === "copy") writesCopy = gate;
           const its = actor.kind === "stranger" ? own : this.#intercepted(witness.watched(own));
-          reports.set(actor.name, await actor.run(its, clock));
+          const skewMs =
+            rate(`skewed ${actor.name}`) < SKEWED
+              ? Math.round((rate(`skew ${actor.name}`) - 0.5) * SKEW_MS)
+              : 0;
+          reports.set(actor.name, await actor.run(its, { now: () => clock.ms + skewMs }));
         });
       }
       players.push(...actors.map(({ name }) => name));
@@ -312,6 +328,12 @@ async function requireCopied(store: MemoryStore, copy: MemoryStore): Promise<voi
 
 const isStoreStep = (operation: Step): operation is Operation =>
   !/^(?:state|copy)\./.test(operation.kind);
+
+/** An entry of the log, or what claims a name, is written whole or not at all. */
+const isTearable = (operation: Step): operation is Operation =>
+  isStoreStep(operation) &&
+  operation.kind === "create" &&
+  [SESSIONS, LEDGER, INPUTS].some((folder) => operation.key.startsWith(folder));
 
 function digestRate(seed: number, place: number | string): number {
   return createHash("sha256").update(`${seed} ${place}`).digest().readUInt32LE() / 2 ** 32;
