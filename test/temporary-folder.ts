@@ -2,7 +2,7 @@
  * The folder for everything that tests write: in memory where there is room for it, because a store waits for the disk
  * after each file. It is removed at the end. Set up once for a run (vitest.config.ts).
  */
-import { mkdtempSync, rmSync, statfsSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -12,6 +12,8 @@ const BYTES_NEEDED = 8e9;
 
 export default function setUp(): () => void {
   const folder = mkdtempSync(join(hasRoom(IN_MEMORY) ? IN_MEMORY : tmpdir(), "chipboard-tests-"));
+  // As open as /tmp: programs of other users find what is theirs.
+  chmodSync(folder, 0o1777);
   // Workers and the programs that they start take it from here.
   process.env["TMPDIR"] = folder;
   return () => rmSync(folder, { recursive: true, force: true });

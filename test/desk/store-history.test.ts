@@ -22,7 +22,8 @@ type Step =
   | { kind: "wait"; sessions: number };
 
 const crashAt = fc.option(fc.integer({ min: 1, max: 24 }), { freq: 2 });
-const usd = fc.integer({ min: 10, max: 14 });
+/** So near to each other that no revision moves a published close by a percent, which a gate refuses. */
+const usd = fc.integer({ min: 1_000, max: 1_004 });
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: fc.constant("publish" as const), usd, crashAt }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("revise" as const), usd, crashAt }) },
@@ -85,7 +86,7 @@ test.prop([fc.array(step, { minLength: 4, maxLength: 14 })], runs(15))(
     const clock = { ms: Date.parse("2026-11-20T00:05:00Z"), now: () => clock.ms };
     const store = new MemoryStore();
     const model: Model = { log: [], usd: new Map() };
-    for (const item of [{ kind: "publish", usd: 12, crashAt: null } as Step, ...steps]) {
+    for (const item of [{ kind: "publish", usd: 1_002, crashAt: null } as Step, ...steps]) {
       clock.ms += 1_000;
       if (item.kind === "wait") {
         clock.ms += item.sessions * SESSION_MS;
