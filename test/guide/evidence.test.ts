@@ -129,17 +129,37 @@ describe.each(["contract", "index"] as const)("%s", (kind) => {
     }
   });
 
-  withOpenssl("openssl and a shell prove it, and refuse another figure", async () => {
+  withOpenssl("openssl and a shell prove it, and refuse each change", async () => {
     const place = at(`${kind}-files`);
-    const { stdout } = await run("sh", ["verify.sh"], { cwd: place });
-    expect(stdout).toContain(GOLDEN_KEY.verifyKey.fingerprint);
-    const figure = join(place, "figure.txt");
-    const text = await readFile(figure, "utf8");
-    await writeFile(figure, text.replace(/^average: ./m, "average: 9"));
-    await expect(run("sh", ["verify.sh"], { cwd: place })).rejects.toMatchObject({
-      stdout: expect.stringContaining("NOT PROVEN"),
-    });
-    await writeFile(figure, text);
+    const prove = async (): Promise<string> =>
+      (await run("sh", ["verify.sh"], { cwd: place }).catch((error: { stdout: string }) => error))
+        .stdout;
+    expect(await prove()).toContain(GOLDEN_KEY.verifyKey.fingerprint);
+    const refused = async (name: string, text: string): Promise<void> => {
+      const file = join(place, name);
+      const before = await readFile(file);
+      await writeFile(file, text);
+      expect([name, text, await prove()]).toEqual([
+        name,
+        text,
+        expect.stringContaining("NOT PROVEN"),
+      ]);
+      await writeFile(file, before);
+    };
+    const lines = String(await readFile(join(place, "figure.txt"))).split("\n");
+    for (const [place, line] of lines.entries()) {
+      const other = line.endsWith("0") ? line.replace(/.$/, "1") : `${line.slice(0, -1)}0`;
+      await refused("figure.txt", lines.with(place, other).join("\n"));
+    }
+    await refused("figure.txt", [...lines.slice(0, -1), "note: 1", ""].join("\n"));
+    const others = [...files.keys()].filter((name) => /^(?:settlements|log|SHA256)/.test(name));
+    expect(others.length).toBeGreaterThan(2);
+    for (const name of [...others, "keys.pem"]) {
+      const text = String(await readFile(join(place, name)));
+      const middle = Math.floor(text.length / 2);
+      const other = text[middle] === "7" ? "8" : "7";
+      await refused(name, `${text.slice(0, middle)}${other}${text.slice(middle + 1)}`);
+    }
   });
 });
 

@@ -93,24 +93,24 @@ KINDS, CONDITIONS = ("id", "contract", "index", "segment", "basket"), ("above", 
 STATE_FORMAT = "chipboard alerts 1"
 # The proof without chipboard: src/site/evidence.js compares it.
 VERIFY = r"""#!/bin/sh
-# Proves figure.txt: its month stands in the settlement file, which stands in SHA256SUMS, which the first entry of the log
+# Proves figure.txt: all of it stands in the settlement file, which stands in SHA256SUMS, which the first entry of the log
 # names; each entry names the one before, and a key of keys.pem signed the last. Compare the fingerprint that this prints.
-set -eu; cd "$(dirname "$0")"; work=$(mktemp -d)
-trap 'test $? = 0 || echo "NOT PROVEN"; rm -r "$work"' EXIT
+set -eu; cd "$(dirname "$0")"; work=$(mktemp -d); trap 'test $? = 0 || echo "NOT PROVEN"; rm -r "$work"' EXIT
 sum() { { sha256sum "$1" 2>/dev/null || shasum -a 256 "$1"; } | cut -c 1-64; }
-value() { sed -n "s/^$1: none\$/$1: null/;s/^$1: //p" figure.txt; }
-file=$(ls settlements/*/*.json); name=pro; link=$(sum SHA256SUMS)
-grep -F "\"month\":\"$(value month)\"" "$file" | grep -qF "\"average\":$(value average),"
-grep -qxF "$(sum "$file")  $file" SHA256SUMS
-for entry in log/*.json; do
-  grep -qF "\"$name\":\"$link\"" "$entry"; name=previous; link=$(sum "$entry"); last=$entry
-done
+of() { sed -n "s/^$1: //p" figure.txt; }; what="$(of kind) $(of id) in $(of month)"; unit=$(of unit | sed 's/^none$/points/')
+said="The settled average of $what is $(of average) $unit."; test "$(of average)" != none || said="There is no settled average of $what."
+json='s/[\\"]/\\&/g;s/^\([a-z_]*\): \(.*\)$/"\1":"\2"/;s/:"none"$/:null/;s/:"\([0-9.]*\)"$/:\1/'
+figure=$(sed -n '3,$p' figure.txt | sed "$json" | paste -sd, -); file=$(ls settlements/*/*.json); set -- log/*.json
+month=$(grep -F "{\"month\":\"$(of month)\"," "$file" | sed 's/^{//;s/},*$//'); by="\"attribution\":${figure##*,\"attribution\":}"
+whose="\"kind\":\"$(of kind)\",\"id\":\"$(of id)\""; grep -qF "$by,$whose,\"settlements\":" "$file"; test "$(sed 2q figure.txt)" = "$said"
+test "$figure" = "$whose,$month,\"publication\":$(of publication),$by"; test "$1" = "$(printf 'log/%010d.json' "$(of publication)")"
+grep -qxF "$(sum "$file")  $file" SHA256SUMS; name=pro; link=$(sum SHA256SUMS)
+for entry; do grep -qF "\"$name\":\"$link\"" "$entry"; name=previous; link=$(sum "$entry"); last=$entry; done
 grep -q '"signature":' "$last" || { echo "The links hold. The log is not signed."; exit; }
-awk -v to="$work/key" '/BEGIN/ { n++ } { print > (to n) }' keys.pem
-sed 's/.*,"signature":"\([^"]*\)"}$/\1/' "$last" | openssl base64 -d -A > "$work/signature"
-{ echo "chipboard log v2"; sed 's/,"signature":"[^"]*"}$/}/' "$last" | openssl dgst -sha256 -binary; } > "$work/message"
-for key in "$work"/key*; do openssl pkeyutl -verify -pubin -inkey "$key" -rawin -in "$work/message" -sigfile "$work/signature" &&
-  openssl pkey -pubin -in "$key" -outform DER | openssl dgst -sha256 && exit; done; exit 1
+awk -v to="$work/key" '/BEGIN/ { n++ } { print > (to n) }' keys.pem; echo "chipboard log v2" > "$work/message"
+sed 's/.*,"signature":"\([^"]*\)"}$/\1/' "$last" | openssl base64 -d -A > "$work/signed"; sign='s/,"signature":"[^"]*"}$/}/'
+sed "$sign" "$last" | openssl dgst -sha256 -binary >> "$work/message"; try="openssl pkeyutl -verify -pubin -rawin"
+for key in "$work"/key*; do $try -in "$work/message" -sigfile "$work/signed" -inkey "$key" && openssl pkey -pubin -in "$key" -outform DER | openssl dgst -sha256 && exit; done; exit 1
 """
 WITHOUT_PERMISSION = "The publisher gave no permission to show this outside: that needs a separate enterprise licence."
 LOG = logging.getLogger("chipboard_client")
