@@ -649,7 +649,7 @@ class Rows(List[ROW]):
 
     def frame(self) -> Any:
         """The records as a pandas.DataFrame, dates and instants as such; `attrs` has `about`."""
-        pandas: Any = importlib.import_module("pandas")
+        pandas = _pandas()
         with _reading():
             return _finished(pandas.DataFrame(list(self), columns=None if self else self.columns), self.about)
 
@@ -966,7 +966,9 @@ class Client:
         """A CSV file as a pandas.DataFrame, which pandas reads itself: history.csv, levels.csv, superseded.csv,
         export.csv, indices.csv, members.csv, settlements.csv. Dates and instants as such; `attrs` says which entry of the log it is of.
         """
-        pandas: Any = importlib.import_module("pandas")
+        pandas = _pandas()
+        if not file.endswith(".csv"):
+            raise ValueError(f"file: expected a CSV file such as history.csv, got {file!r}; file() reads each as it is")
         answers = self._parts("/" + file, ids, segment, start, end, last)
         with _reading():
             frames = [_read_frame(pandas, answer) for answer in answers]
@@ -979,7 +981,7 @@ class Client:
         With `filled` it has each day, with the level in force at 12:00 UTC: the last one given, as long as the carry limit of
         the contract has it in force. Then it asks for the whole history, and for each contract by a call of its own.
         """
-        pandas: Any = importlib.import_module("pandas")
+        pandas = _pandas()
         rows = self.history(ids, None, None if filled else start, end)
         order = list(dict.fromkeys(row["contract_id"] for row in rows))
         with _reading():
@@ -2276,6 +2278,13 @@ def _text(value: float) -> str:
     return format(Decimal(text), "f") if "e" in text else text[:-2] if text.endswith(".0") else text
 
 
+def _pandas() -> Any:
+    try:
+        return importlib.import_module("pandas")
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError("frames need pandas: python3 -m pip install pandas") from error
+
+
 def _read_frame(pandas: Any, answer: Answer) -> Any:
     """A file as pandas reads it. Ids and other texts stay texts, also `NA` and `007`."""
     texts = {name: str for name, kind in FIELD_KINDS.items() if kind not in PARSED}
@@ -2284,7 +2293,7 @@ def _read_frame(pandas: Any, answer: Answer) -> Any:
 
 def _finished(frame: Any, about: dict[str, Any]) -> Any:
     """The frame with dates and instants as such."""
-    pandas: Any = importlib.import_module("pandas")
+    pandas = _pandas()
     for name in frame.columns:
         if FIELD_KINDS.get(name) in ("date", "instant"):
             frame[name] = pandas.to_datetime(frame[name], utc=FIELD_KINDS[name] == "instant")

@@ -33,6 +33,13 @@ def test_a_file_is_what_pandas_reads(client: Client, raw: Any, file: str) -> Non
             assert ["" if each != each else each for each in column] == list(texts)
 
 
+def test_another_file_is_refused_at_no_cost(client: Client) -> None:
+    used = client.usage()["used"]
+    with pytest.raises(ValueError, match="expected a CSV file such as history.csv, got 'history.parquet'"):
+        client.frame("history.parquet")
+    assert client.usage()["used"] == used
+
+
 def test_a_part_of_a_file(client: Client, ids: list[str]) -> None:
     some = client.frame("history.csv", ids[:2], start="2026-11-01", last=3)
     rows = client.history(ids[:2], start="2026-11-01", last=3)
