@@ -12,7 +12,7 @@ const BYTES_NEEDED = 8e9;
 
 export default function setUp(): () => void {
   const folder = mkdtempSync(join(hasRoom(IN_MEMORY) ? IN_MEMORY : tmpdir(), "chipboard-tests-"));
-  // As open as /tmp: programs of other users find what is theirs.
+  // As open as /tmp, for programs of other users.
   chmodSync(folder, 0o1777);
   // Workers and the programs that they start take it from here.
   process.env["TMPDIR"] = folder;

@@ -19,7 +19,7 @@ export class EvidenceError extends Error {}
 const BYTES_MAX = 32_000_000;
 const FILES_MAX = 10_000;
 /** Of the script in the file, which the client writes (clients/python). */
-export const VERIFY_SHA256 = "e32b1b42bf4f135c269dddcfccb74b792fadba0c9160abb903d346582ab346c9";
+export const VERIFY_SHA256 = "856d09adbd9e53dc816f4b6cc2e659d3401d4820220e63f4986596e36ebfcb74";
 
 const FIGURE = "figure.txt";
 const SUMS = "SHA256SUMS";

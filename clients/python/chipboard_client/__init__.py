@@ -97,8 +97,8 @@ VERIFY = r"""#!/bin/sh
 # names; each entry names the one before, and a key of keys.pem signed the last. Compare the fingerprint that this prints.
 set -eu; cd "$(dirname "$0")"; work=$(mktemp -d); trap 'test $? = 0 || echo "NOT PROVEN"; rm -r "$work"' EXIT
 sum() { { sha256sum "$1" 2>/dev/null || shasum -a 256 "$1"; } | cut -c 1-64; }
-of() { sed -n "s/^$1: //p" figure.txt; }; what="$(of kind) $(of id) in $(of month)"; unit=$(of unit | sed 's/^none$/points/')
-said="The settled average of $what is $(of average) $unit."; test "$(of average)" != none || said="There is no settled average of $what."
+of() { sed -n "s/^$1: //p" figure.txt; }; place="$(of kind) $(of id) in $(of month)"; unit=$(of unit | sed 's/^none$/points/')
+said="The settled average of $place is $(of average) $unit."; test "$(of average)" != none || said="There is no settled average of $place."
 json='s/[\\"]/\\&/g;s/^\([a-z_]*\): \(.*\)$/"\1":"\2"/;s/:"none"$/:null/;s/:"\([0-9.]*\)"$/:\1/'
 figure=$(sed -n '3,$p' figure.txt | sed "$json" | paste -sd, -); file=$(ls settlements/*/*.json); set -- log/*.json
 month=$(grep -F "{\"month\":\"$(of month)\"," "$file" | sed 's/^{//;s/},*$//'); by="\"attribution\":${figure##*,\"attribution\":}"
