@@ -7,22 +7,27 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 const FILES = globSync("test/**/*.test.ts", { cwd: import.meta.dirname });
 
 /** A file that imports from test/services needs a service for one of its tests at least. */
-const needsService = (file: string): boolean =>
-  / from "(?:\.\.\/)+services\//.test(readFileSync(join(import.meta.dirname, file), "utf8"));
+const needsService = (text: string): boolean => / from "(?:\.\.\/)+services\//.test(text);
+
+/** A file that starts programs. */
+const startsPrograms = (text: string): boolean =>
+  / from "(?:(?:\.\.\/)+program\/|node:child_process")/.test(text);
 
 /** Tests within one process. Files share it one after another, with its modules and its published market. */
-const QUICK = ["unit", "property", "golden", "desk", "cli", "site"];
+const QUICK = ["unit", "property", "golden", "desk", "cli", "site", "core"];
 /** Tests of a proxy within their own process, and of its answers. */
 const SERVED = ["http", "pages", "report"];
 /** Needs series of prices beside the repository. */
 const REPLAY = ["replay"];
 
-/** The project of each file: exactly one. `npm test` runs the first two, and `npm run test:services` all others but `replay`. */
+/** The project of each file: exactly one. `npm test` runs `quick`, and `npm run test:services` all others but `replay`. */
 function projectOf(file: string): string {
   const folder = file.split("/")[1] ?? "";
   if (REPLAY.includes(folder)) return "replay";
+  const text = readFileSync(join(import.meta.dirname, file), "utf8");
   const isServed = SERVED.includes(folder);
-  if (needsService(file)) return isServed ? "browsers" : "services";
+  if (needsService(text)) return isServed ? "browsers" : "services";
+  if (startsPrograms(text)) return "whole";
   if (isServed) return "served";
   return QUICK.includes(folder) ? "quick" : "whole";
 }

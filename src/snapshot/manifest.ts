@@ -21,9 +21,11 @@ const FORMATS = [3, 4, FORMAT] as const;
 /** The largest size of a manifest that is read: 50,000 files have less. */
 export const MANIFEST_BYTES_MAX = 32_000_000;
 
-/** The largest size of what a manifest names, and of each piece of it: readers have one in memory as a whole. */
+/** The largest size of what readers inflate before the first slice of a file. */
+const HEADER_BYTES_MAX = 64_000;
+const OBJECT_BYTES_MAX = 64_000_000;
+/** The largest size of what a manifest names: readers have one in memory as a whole. */
 const BYTES_MAX: readonly (readonly [RegExp, number])[] = [
-  [/^the header of /, 64_000],
   [/^catalog\.json$/, 32_000_000],
   [/corrections\.json$/, 32_000_000],
   [/\/basket\.json$/, 32_000_000],
@@ -31,8 +33,10 @@ const BYTES_MAX: readonly (readonly [RegExp, number])[] = [
     /^\w+\/(history|levels|superseded|indices|members|settlements)\.(csv|parquet)$|^(states|series|settlements)\.json$/,
     WHOLE_BYTES_MAX,
   ],
-  [/^/, 64_000_000],
+  [/^/, OBJECT_BYTES_MAX],
 ];
+/** No kind has a smaller limit, so that most objects need no look at their kind. */
+const BYTES_MAX_OF_ALL = Math.min(...BYTES_MAX.map(([, bytesMax]) => bytesMax));
 
 /** Without a format: 1. */
 const formatSchema = z.object({ format: z.number().default(1) });
@@ -205,28 +209,42 @@ export function unfitIn({
   const bare = files.find(({ stored, gzip }) => stored === "gzip" && gzip === undefined);
   if (bare !== undefined) return `${bare.path} as stored gzip-coded only, without its coded form`;
   for (const file of files) {
-    const unfit = unfitSlice(file);
+    const unfit = file.parts === undefined ? null : unfitSlice(file);
     if (unfit !== null) return unfit;
   }
-  const coded = files.flatMap(({ path, gzip }) => (gzip ? [{ path, bytes: gzip.bytes }] : []));
-  const months = ledger.map(({ key, bytes }) => ({ path: key, bytes }));
-  for (const { path, bytes } of [...files, ...coded, ...files.flatMap(piecesOf), ...months]) {
-    const [, bytesMax = 0] = BYTES_MAX.find(([kind]) => kind.test(path)) ?? [];
-    if (bytes > bytesMax) return `${path} with ${bytes} bytes, expected ${bytesMax} or less`;
+  for (const file of files) {
+    const { path, bytes, gzip } = file;
+    const unfit =
+      tooLargeFor(path, bytes) ?? tooLargeFor(path, gzip?.bytes ?? 0) ?? tooLargePiece(file);
+    if (unfit !== null) return unfit;
+  }
+  for (const { key, bytes } of ledger) {
+    const unfit = tooLargeFor(key, bytes);
+    if (unfit !== null) return unfit;
   }
   return null;
 }
 
-/** What readers inflate alone of a file in slices, as objects: its header, and each slice. */
-function piecesOf(file: FileEntry): { readonly path: string; readonly bytes: number }[] {
+const exceeding = (what: string, bytes: number, bytesMax: number): string =>
+  `${what} with ${bytes} bytes, expected ${bytesMax} or less`;
+
+function tooLargeFor(path: string, bytes: number): string | null {
+  if (bytes <= BYTES_MAX_OF_ALL) return null;
+  const [, bytesMax = 0] = BYTES_MAX.find(([kind]) => kind.test(path)) ?? [];
+  return bytes > bytesMax ? exceeding(path, bytes, bytesMax) : null;
+}
+
+/** Of what readers inflate alone of a file in slices: its header, and each slice. */
+function tooLargePiece(file: FileEntry): string | null {
+  if (file.parts === undefined) return null;
   const slices = slicesOf(file);
-  return [
-    { path: `the header of ${file.path}`, bytes: slices[0]?.at ?? 0 },
-    ...slices.map(({ id, bytes }) => ({
-      path: `part ${JSON.stringify(id)} of ${file.path}`,
-      bytes,
-    })),
-  ];
+  const headerBytes = slices[0]?.at ?? 0;
+  if (headerBytes > HEADER_BYTES_MAX)
+    return exceeding(`the header of ${file.path}`, headerBytes, HEADER_BYTES_MAX);
+  const large = slices.find(({ bytes }) => bytes > OBJECT_BYTES_MAX);
+  return large === undefined
+    ? null
+    : exceeding(`part ${JSON.stringify(large.id)} of ${file.path}`, large.bytes, OBJECT_BYTES_MAX);
 }
 
 /** Reads a manifest. Throws DamageError, naming `where`, if the bytes are not a manifest. */

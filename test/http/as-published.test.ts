@@ -47,7 +47,7 @@ async function serve(options: TestProxyOptions = {}): Promise<void> {
 
 const last = (): Vintage => log.vintages.at(-1) as Vintage;
 /** Some entries of all kinds. */
-const sample = (): readonly Vintage[] => log.vintages.filter((_, index) => index % 12 === 1);
+const sample = (): readonly Vintage[] => log.vintages.filter((_, index) => index % 24 === 1);
 
 /** Chooses two or three of the files, others for the next entry. */
 const isTurnOf =

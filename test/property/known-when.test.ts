@@ -23,6 +23,7 @@ import {
   type PublishedMarket,
 } from "./known-entries.ts";
 import { indexOf, utcOf } from "./raw-markets.ts";
+import { runs } from "./runs.ts";
 
 const FIRST = indexOf("2026-11-21T00:00:00.000Z");
 const IDS = ["a", "b", "c", "d", "e"];
@@ -211,7 +212,7 @@ const histories = fc.record({
   steps: fc.array(step, { minLength: 5, maxLength: 16 }),
 });
 
-test.prop([histories], { numRuns: 20 })(
+test.prop([histories], runs(100))(
   "the rows known at each entry are those that it published",
   async ({ contracts, backs, steps }) => {
     const history = new History();
