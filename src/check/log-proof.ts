@@ -8,7 +8,14 @@ import {
 } from "../snapshot/log/entry.ts";
 import { parseEntry } from "../snapshot/log/entry-bytes.ts";
 import { requireSigned } from "../snapshot/log/sign.ts";
+import {
+  TILE_BYTES_MAX,
+  tiledEntries,
+  tilesBefore,
+  type TileSource,
+} from "../snapshot/log/tiles.ts";
 import { walkLog } from "../snapshot/log/walk.ts";
+import { firstOf, tilePath } from "../store/paths.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
 import { unexpected, type Service } from "./untrusted-service.ts";
 import { proven, unproven, type Step } from "./step.ts";
@@ -31,6 +38,20 @@ export async function fetchEntry(service: Service, number: number): Promise<Stor
   return parseEntry(answer.body, number, `Entry ${number} of the log (${answer.what})`);
 }
 
+/** A service that is older than tiles has none, and is asked once. */
+function tilesOf(service: Service): TileSource {
+  let hasTiles = true;
+  return {
+    read: async (tile) => {
+      if (!hasTiles) return null;
+      const { status, body } = await service.get(tilePath(tile), TILE_BYTES_MAX);
+      hasTiles = status === 200;
+      return hasTiles ? body : null;
+    },
+    whereOf: (number) => `Entry ${number} of the log (${service.at(`/log/${number}`)})`,
+  };
+}
+
 /**
  * Proves the log from the entry that the service answers with: back to the entry `first`, and on to the newest
  * one. `seen` is the number of an entry seen before; `isMeant` says which entries the request may mean. Throws
@@ -44,12 +65,14 @@ export async function proveLog(
   isMeant: (entry: Publication) => boolean,
 ): Promise<ProvenLog> {
   const { number } = answered.entry;
-  const read = async (at: number): Promise<StoredEntry | null> => {
+  const alone = async (at: number): Promise<StoredEntry | null> => {
     if (at < first || at === number) return at < first ? null : answered;
     const stored = await fetchEntry(service, at);
     if (stored !== null || at > number) return stored;
     throw new DamageError(`${service.at(`/log/${at}`)}: the log has no such entry`);
   };
+  const tiles = tilesBefore(number).filter((tile) => firstOf(tile) >= first);
+  const read = tiledEntries(tilesOf(service), tiles, alone);
   let newest = answered;
   let signed: StoredEntry | null = null;
   let meant = 0;

@@ -61,6 +61,7 @@ export function addressesOf(world: World): Addresses {
   const data = dataAnswers(world);
   const log = publicLog(world);
   const { health, readiness: ready, feed, status, entry, usage } = UNCOUNTED_ROUTES;
+  const { smallTile, largeTile } = UNCOUNTED_ROUTES;
   const { contracts, contractsCsv, publications } = UNCOUNTED_ROUTES;
   const open = (path: string, find: (asked: Asked) => Finding): Address => ({
     path,
@@ -77,6 +78,8 @@ export function addressesOf(world: World): Addresses {
     open(feed.path, () => log.feed()),
     open(status.path, (asked) => log.status(asked)),
     open(entry.path, (asked) => log.entry(asked)),
+    open(smallTile.path, (asked) => log.tile(asked, smallTile.path, 16)),
+    open(largeTile.path, (asked) => log.tile(asked, largeTile.path, 256)),
     open(UNCOUNTED_ROUTES.logKeys.path, () => logKeys(world)),
     ...[...pages.answers].map(([path, find]) => open(path, find)),
     ofCaller(usage, async (asked, caller) => {

@@ -4,7 +4,7 @@
  * Claims stay behind: they belong to runs that write into the source.
  *
  * It can stop at any time, because of its order: files, ledger months and inputs, then manifests, and last the
- * log, oldest entry first. The target's log must be the beginning of the source's, so a repeated
+ * log, oldest entry first, with its tiles. The target's log must be the beginning of the source's, so a repeated
  * copy goes on where the last one ended, and a target that was published to is refused. It compares
  * every object with its digest when it reads it, and again after it has arrived. A mirror then removes what
  * prunes of the source took, and nothing else: the target's log names it by then.
@@ -15,6 +15,7 @@ import { counted } from "../lib/text.ts";
 import { sha256Hex } from "../snapshot/digest.ts";
 import { ENTRY_BYTES_MAX, isPublication, takenIn } from "../snapshot/log/entry.ts";
 import type { StoredEntry } from "../snapshot/log/entry.ts";
+import { writeTiles } from "../snapshot/log/append.ts";
 import { entriesIn, logLength, readLog, walkLog } from "../snapshot/log/walk.ts";
 import { readVerified } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../ports/store.ts";
@@ -158,6 +159,7 @@ class CopyRun {
       await this.#transfer(entry);
       tell();
     }
+    if (!this.#dryRun) await writeTiles(this.#to, log.length);
     return [];
   }
 

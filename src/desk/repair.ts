@@ -6,11 +6,14 @@
 import { atOnce } from "../lib/at-once.ts";
 import { DamageError, orDamage } from "../lib/errors.ts";
 import { counted } from "../lib/text.ts";
-import { readLog } from "../snapshot/log/walk.ts";
+import { writeTiles } from "../snapshot/log/append.ts";
+import type { StoredEntry } from "../snapshot/log/entry.ts";
+import { unfitTiles } from "../snapshot/log/tiles.ts";
+import { listLog, readLog } from "../snapshot/log/walk.ts";
 import { readStoreId } from "../snapshot/store-mark.ts";
 import { readVerified } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../ports/store.ts";
-import { PUBLICATIONS } from "../store/paths.ts";
+import { PUBLICATIONS, tileKey } from "../store/paths.ts";
 import { collected, holds, keysBelow, markIn, needsOf, type Needed } from "./copy-needs.ts";
 import { findEntry } from "./find-snapshot.ts";
 import { verifySnapshots } from "./verify.ts";
@@ -20,6 +23,15 @@ export interface Repair {
   readonly whole: true;
   readonly from: string;
   readonly put_back: readonly string[];
+}
+
+/** Makes tiles that are not the entries of the log anew. Returns their keys. */
+async function repairTiles(store: ObjectStore, log: readonly StoredEntry[]): Promise<string[]> {
+  const { tiles } = await listLog(store);
+  const keys = (await unfitTiles(store, tiles, log)).map(tileKey);
+  for (const key of keys) await store.delete(key);
+  await writeTiles(store, log.length);
+  return keys;
 }
 
 /**
@@ -32,11 +44,12 @@ export async function repairSnapshots(
   from: ObjectStore,
   reference: string | null,
 ): Promise<Repair> {
-  const log = reference === null ? await readLog(store) : [await findEntry(store, reference)];
+  const log: StoredEntry[] = reference === null ? await readLog(store) : [];
+  const wanted = reference === null ? log : [await findEntry(store, reference)];
   const needed = new Map<string, Needed>();
   // Either may lack the manifest. An input that is whole stays: `from` may have it in other gzip bytes.
   for (const each of [from, store]) {
-    const { manifests, files } = await needsOf(each, log, () => {}, false);
+    const { manifests, files } = await needsOf(each, wanted, () => {}, false);
     for (const object of [...manifests, ...files]) needed.set(object.key, object);
   }
   const mark = reference === null ? await markIn(from) : null;
@@ -59,6 +72,7 @@ export async function repairSnapshots(
       if ((await store.create(key, bytes)) === "created") putBack.push(key);
     });
   });
+  if (reference === null) putBack.push(...(await repairTiles(store, log)));
   putBack.sort();
   const { damages } = await verifySnapshots(store, reference);
   if (damages.length === 0) return { whole: true, from: from.location, put_back: putBack };

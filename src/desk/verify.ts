@@ -13,19 +13,24 @@ import { identityOf, type Manifest } from "../snapshot/manifest.ts";
 import { isPublication, type Publication, type StoredEntry } from "../snapshot/log/entry.ts";
 import { requireSeen, type SeenEntry } from "../snapshot/log/seen.ts";
 import { requireSigned } from "../snapshot/log/sign.ts";
-import { entriesIn, logLength, walkLog } from "../snapshot/log/walk.ts";
+import { unfitTiles } from "../snapshot/log/tiles.ts";
+import { entriesIn, listLog, walkLog } from "../snapshot/log/walk.ts";
 import { renderSums, rootsOf } from "../snapshot/sums.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
 import { compareObjects, objectsOf, readManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../ports/store.ts";
 import {
   FILES,
+  firstOf,
   INPUTS,
+  lastOf,
   publicationKey,
   snapshotFileKey,
   snapshotFolder,
   snapshotText,
+  tileKey,
   type SnapshotName,
+  type Tile,
 } from "../store/paths.ts";
 import { keysBelow } from "./copy-needs.ts";
 import { emptyLogError, findSnapshot, type FoundSnapshot } from "./find-snapshot.ts";
@@ -141,10 +146,17 @@ class VerifyRun implements Verification {
   /** The log, oldest entry first; up to the first break if there is one. */
   async log(): Promise<readonly StoredEntry[]> {
     const log: StoredEntry[] = [];
+    let tiles: readonly Tile[] = [];
     await this.attempt(async () => {
-      await logLength(this.#store);
+      const listed = await listLog(this.#store);
+      tiles = listed.tiles;
+      if (listed.gap !== null) throw listed.gap;
       for await (const stored of walkLog(entriesIn(this.#store), 1)) log.push(stored);
     });
+    for (const tile of await unfitTiles(this.#store, tiles, log)) {
+      const where = this.#where(tileKey(tile));
+      this.damages.push(`${where} is not the entries ${firstOf(tile)} to ${lastOf(tile)}`);
+    }
     this.entries = log.length;
     this.newest = log.at(-1) ?? null;
     return log;

@@ -1,10 +1,14 @@
 /** The addresses that cost no call, with their operations in the OpenAPI document, and the pages. */
 import { CSV_TYPE, TEXT_TYPE } from "../store/media-types.ts";
+import type { TILE_SIZES } from "../store/paths.ts";
 import * as payload from "./answer-schemas.ts";
 import { API, type Route } from "./routes.ts";
 
 /** The media type of the feed (RFC 4287, 7). */
 export const FEED_TYPE = "application/atom+xml";
+
+/** The media type of a tile of the log: a JSON text on each line. */
+export const TILE_TYPE = "application/x-ndjson";
 
 /** The largest number that an entry's key can hold. */
 export const AFTER_MAX = 9_999_999_999;
@@ -19,6 +23,26 @@ const PUBLIC = {
   tag: "Publications",
   fields: ["etag"],
 } as const;
+/** A tile of the log. */
+const TILE = {
+  ...PUBLIC,
+  tag: "Proofs and small charts",
+  id: {
+    name: "id",
+    description: "How many tiles of this size come before it: ten digits.",
+    schema: { type: "string", pattern: "^[0-9]{10}$" },
+    example: "0000000000",
+  },
+  answer: "The bytes of the entries, one after another: a line each. They never change.",
+  body: { text: TILE_TYPE },
+  fields: ["etag", "unencoded-digest"],
+  refusals: ["no_session", "not_found"],
+} as const;
+const tileRoute = <const S extends (typeof TILE_SIZES)[number]>(size: S) =>
+  ({
+    path: `/log/tiles/${size}/{id}`,
+    summary: `${size} publications in a row, as the log stores them`,
+  }) as const;
 const SERVICE = {
   isKeyed: false,
   description: "Not counted, and without a key.",
@@ -106,6 +130,8 @@ export const UNCOUNTED_ROUTES = {
     answer: "Its entry in the log; the bytes never change.",
     body: { json: "LogEntry", schema: payload.logEntry },
   },
+  smallTile: { ...TILE, ...tileRoute(16), operationId: "getSmallTile" },
+  largeTile: { ...TILE, ...tileRoute(256), operationId: "getLargeTile" },
   logKeys: {
     ...PUBLIC,
     tag: "Proofs and small charts",

@@ -1,5 +1,5 @@
 /**
- * The log as the proxy has it: read whole at the start, then entry by entry at each poll. All entries are in
+ * The log as the proxy has it: read whole at the start, by its tiles, then entry by entry at each poll. All entries are in
  * memory, about a kilobyte each. An entry that was read stays as it was, whatever happens to the store. Each
  * poll compares the newest one and, in turn, one of the others with the store, so that a change is reported,
  * and about every thirtieth poll lists the log to find gaps.
@@ -17,22 +17,30 @@ import {
   isPublication,
   type Entry,
   type Publication,
+  type ReadEntry,
   type StoredEntry,
 } from "../snapshot/log/entry.ts";
 import { lossOf, placeOf, seenOf, type LogMemory, type SeenLog } from "../snapshot/log/lost.ts";
 import { requireSeen } from "../snapshot/log/seen.ts";
 import { requireSigned, signerOf } from "../snapshot/log/sign.ts";
+import { tiledEntries, tilesIn } from "../snapshot/log/tiles.ts";
 import { entriesIn, lacks, listLog, mustRead, walkLog } from "../snapshot/log/walk.ts";
 import type { LogView } from "../core/world.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
 import { readStoreId } from "../snapshot/store-mark.ts";
 import type { ObjectStore } from "../ports/store.ts";
-import { snapshotText, type SnapshotName } from "../store/paths.ts";
+import { snapshotText, type SnapshotName, type Tile } from "../store/paths.ts";
 
 /** The cost of a listing grows with the length of the log. */
 const POLLS_PER_LISTING = 30;
 const WAY_ON =
   'Bring its disk or bucket back, or restore a copy and run "chipboard state forget-log"';
+
+/** What a listing of the log shows. */
+interface Listed {
+  readonly newest: number;
+  readonly tiles: readonly Tile[];
+}
 
 /** Reads and follows the log of one store. */
 export class LogReader implements LogView {
@@ -118,10 +126,12 @@ export class LogReader implements LogView {
     if (isFirst) this.#id = await idOf(this.#store);
     // If an entry is missing, only a listing shows the later ones.
     const isListed = this.#pollsToListing === 0;
-    const { newest, gap } = isListed ? await listLog(this.#store) : { newest: 0, gap: null };
+    const nothing = { newest: 0, gap: null, tiles: [] };
+    const { newest, gap, tiles } = isListed ? await listLog(this.#store) : nothing;
     if (!isListed) this.#pollsToListing -= 1;
     else if (gap === null) this.#pollsToListing = POLLS_PER_LISTING;
-    const { change, damage: end } = await this.#readOn();
+    // Later the log is read entry by entry: only the start reads many.
+    const { change, damage: end } = await this.#readOn(isFirst ? { newest, tiles } : null);
     const unread = change ?? end;
     const seen = logs && seenOf(logs, this.#names());
     const lost = seen === null ? null : await this.#lossOf(seen, change);
@@ -167,10 +177,12 @@ export class LogReader implements LogView {
    * Reads the entries after the newest one read, which must be as it was. Returns its change, or the damage that
    * the reading ended at.
    */
-  async #readOn(): Promise<{ change: DamageError | null; damage: DamageError | null }> {
+  async #readOn(
+    listed: Listed | null,
+  ): Promise<{ change: DamageError | null; damage: DamageError | null }> {
     const last =
       this.#waiting.at(-1) ?? (this.newestNumber > 0 ? this.get(this.newestNumber) : null);
-    const { found, damage } = await this.#walk(last?.entry.number ?? 1);
+    const { found, damage } = await this.#walk(last?.entry.number ?? 1, listed);
     const first = last === null ? undefined : found.shift();
     const change = last && ((first === undefined ? damage : null) ?? changeOf(last, first));
     if (change !== null && this.#waiting.length === 0) return { change, damage: null };
@@ -178,7 +190,7 @@ export class LogReader implements LogView {
       // An entry that is not accepted may still be replaced.
       this.#waiting = [];
       this.#vouched = 0;
-      return this.#readOn();
+      return this.#readOn(listed);
     }
     this.#waiting = [...this.#waiting, ...found];
     const isVouched = (stored: StoredEntry): boolean => signerOf(stored, this.#keys ?? []) !== null;
@@ -191,7 +203,7 @@ export class LogReader implements LogView {
     while (this.newestNumber < newest) {
       const next = this.newestNumber + 1;
       // An entry that does not follow the one before is the first one of the next walk.
-      const { found, damage } = await this.#walk(next);
+      const { found, damage } = await this.#walk(next, null);
       for (const stored of found) this.#add(stored);
       if (found.length === 0) this.#log.push(damage ?? lacks(this.#store, next));
     }
@@ -199,10 +211,19 @@ export class LogReader implements LogView {
   }
 
   /** The entries from this number on, each linked to the one before, and why one that comes next is none. */
-  async #walk(from: number): Promise<{ found: StoredEntry[]; damage: DamageError | null }> {
+  async #walk(
+    from: number,
+    listed: Listed | null,
+  ): Promise<{ found: StoredEntry[]; damage: DamageError | null }> {
     const found: StoredEntry[] = [];
     const damage = await damageOf(async () => {
-      for await (const stored of walkLog(entriesIn(this.#store), from)) found.push(stored);
+      const alone = entriesIn(this.#store);
+      const read: ReadEntry = listed
+        ? tiledEntries(tilesIn(this.#store), listed.tiles, async (number) =>
+            number > listed.newest ? null : alone(number),
+          )
+        : alone;
+      for await (const stored of walkLog(read, from)) found.push(stored);
     });
     return { found, damage };
   }

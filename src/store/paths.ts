@@ -3,6 +3,7 @@
  *
  *   store.json                               the mark of the store (see snapshot/store-mark.ts)
  *   publications/0000000042.json
+ *   publications/tiles/16/0000000002         entries 33 to 48 in a row (see snapshot/log/tiles.ts)
  *   sessions/2026-11-21T00Z/r1/manifest.json
  *   sessions/2026-11-21T00Z/r1/pro/SHA256SUMS
  *   sessions/2026-11-21T00Z/r1/pro/contracts/ddr5-16gb-spot.json.gz
@@ -17,6 +18,8 @@ import { parseSession, sessionKey, type Session } from "../market/session.ts";
 export const STORE_MARK = "store.json";
 /** Below it: the log. */
 export const PUBLICATIONS = "publications/";
+/** Below it: tiles of the log. */
+export const TILES = `${PUBLICATIONS}tiles/`;
 /** Below it: the snapshots, by session and revision. */
 export const SESSIONS = "sessions/";
 /** Below it: the ledger months, shared by snapshots. */
@@ -45,6 +48,32 @@ export const publicationKey = (number: number): string =>
 export function parsePublicationKey(key: string): number | null {
   const parts = /^publications\/(\d{10})\.json$/.exec(key);
   return parts === null ? null : Number(parts[1]);
+}
+
+/** How many entries the tiles of the log have. */
+export const TILE_SIZES = [16, 256] as const;
+
+/** `size` entries in a row, after `place` tiles of this size. */
+export interface Tile {
+  readonly size: (typeof TILE_SIZES)[number];
+  readonly place: number;
+}
+
+/** The numbers of the tile's first entry and of its last one. */
+export const firstOf = ({ size, place }: Tile): number => size * place + 1;
+export const lastOf = ({ size, place }: Tile): number => size * (place + 1);
+
+/** Its address below a service, and its key below `publications`. */
+export const tilePath = ({ size, place }: Tile): string =>
+  `/log/tiles/${size}/${String(place).padStart(10, "0")}`;
+
+export const tileKey = (tile: Tile): string => tilePath(tile).replace("/log/", PUBLICATIONS);
+
+/** The tile that a key names; null for any other key. */
+export function parseTileKey(key: string): Tile | null {
+  const parts = /^publications\/tiles\/(\d+)\/(\d{10})$/.exec(key);
+  const size = TILE_SIZES.find((each) => String(each) === parts?.[1]);
+  return size === undefined ? null : { size, place: Number(parts?.[2]) };
 }
 
 /** `2026-11-21T00Z/r1`, as in x-snapshot and on the command line. */

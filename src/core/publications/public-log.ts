@@ -3,7 +3,7 @@
  * once for each change of the log or of the missing sessions, not per request. All of them end with the
  * publication that is served, so nobody hears of one before its data can be asked for.
  */
-import { utf8 } from "../../lib/bytes.ts";
+import { joined, utf8 } from "../../lib/bytes.ts";
 import { cacheOf, keptOrMade } from "../../lib/caches.ts";
 import { isPublication, type Publication } from "../../snapshot/log/entry.ts";
 import { JSON_TYPE, TEXT_TYPE } from "../../store/media-types.ts";
@@ -13,7 +13,8 @@ import { pageForms, PUBLIC_CACHE, type PageSource } from "../serve/document.ts";
 import { deny, isDenial, notYetPublished, type Denial } from "../../public/problems.ts";
 import { shownText } from "../../public/query.ts";
 import { idIn } from "../../public/routes.ts";
-import { FEED_TYPE, UNCOUNTED_ROUTES } from "../../public/uncounted-routes.ts";
+import { FEED_TYPE, TILE_TYPE, UNCOUNTED_ROUTES } from "../../public/uncounted-routes.ts";
+import { firstOf, lastOf, type Tile } from "../../store/paths.ts";
 import { entityOf, type Forms } from "../serve/entity.ts";
 import { cacheControl, overdueSessions } from "../serve/freshness.ts";
 import type { LiveSnapshot, World } from "../world.ts";
@@ -115,6 +116,24 @@ export function publicLog({
       const { bytes: body, sha256 } = log.get(Number(name));
       const content = { "content-type": JSON_TYPE };
       // Without a date: nobody knows when an entry arrived here.
+      const entity = entityOf({ etag: `"${sha256}"`, modifiedMs: null, content, body, sha256 });
+      return { kind: "found", forms: { identity: entity }, cacheControl: ENTRY_CACHE };
+    },
+
+    /** A tile of the log, as the store has it once an entry follows it. */
+    tile(asked: Asked, path: string, size: Tile["size"]): Found | Denial {
+      const name = idIn(asked.path, path);
+      const served = live.current;
+      if (served === null) return noSession(live, pollMs);
+      const tile = { size, place: Number(name) };
+      if (!/^\d{10}$/.test(name) || lastOf(tile) >= viewOf(served).newest) {
+        const detail = `The log has no such tile of ${size} entries, or not yet.`;
+        return deny("not_found", detail);
+      }
+      const entries = Array.from({ length: size }, (_, at) => log.get(firstOf(tile) + at));
+      const body = joined(entries.map(({ bytes }) => bytes));
+      const sha256 = platform.sha256(body);
+      const content = { "content-type": TILE_TYPE };
       const entity = entityOf({ etag: `"${sha256}"`, modifiedMs: null, content, body, sha256 });
       return { kind: "found", forms: { identity: entity }, cacheControl: ENTRY_CACHE };
     },

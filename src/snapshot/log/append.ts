@@ -11,9 +11,17 @@
  * them. A taken name is never used again (claims.ts, ledgerMonthKey).
  */
 import { instantText } from "../../lib/clock.ts";
-import { UnreachableError } from "../../lib/errors.ts";
+import { ChipboardError, UnreachableError } from "../../lib/errors.ts";
 import type { ObjectStore } from "../../ports/store.ts";
-import { publicationKey, snapshotText } from "../../store/paths.ts";
+import {
+  firstOf,
+  parseTileKey,
+  publicationKey,
+  snapshotText,
+  tileKey,
+  TILES,
+  type Tile,
+} from "../../store/paths.ts";
 import {
   isPublication,
   type Entry,
@@ -24,7 +32,8 @@ import {
 import { parseEntry } from "./entry-bytes.ts";
 import { NO_KEYS, requireTrusted, signedEntry, type LogKeys } from "./sign.ts";
 import { requireTimely, type TimeGates } from "./time-gates.ts";
-import { entriesIn, mustRead, requireLink } from "./walk.ts";
+import { tiledEntries, tileOf, tilesBefore, tilesIn } from "./tiles.ts";
+import { entriesIn, mustRead, requireLink, walkLog } from "./walk.ts";
 
 /** What the log before an entry decides. */
 type Place = "number" | "at" | "previous";
@@ -51,12 +60,43 @@ export async function appendEntry(
   const outcome = await store.create(key, bytes).catch(async (error: unknown) => {
     throw await explainFailedAppend(store, own, error);
   });
-  if (outcome === "created") return own;
+  if (outcome === "created") {
+    await writeTiles(store, number);
+    return own;
+  }
   // A retried request may find the entry of its own first try: no other run publishes this manifest. Two
   // runs can roll back or prune with the same words.
   const isOwn =
     wanted.action === "publish" && (await mustRead(store, number)).sha256 === own.sha256;
   return isOwn ? own : null;
+}
+
+/**
+ * Writes the tiles that the store lacks of the entries before `number`, which the log has. Where it fails the next run goes
+ * on: the log is whole without them.
+ */
+export async function writeTiles(store: ObjectStore, number: number): Promise<void> {
+  const wanted = tilesBefore(number);
+  if (wanted.length === 0) return;
+  try {
+    const there: Tile[] = [];
+    for await (const { key } of store.list(TILES)) {
+      const tile = parseTileKey(key);
+      if (tile !== null) there.push(tile);
+    }
+    const known = new Set(there.map(tileKey));
+    for (const tile of wanted.filter((each) => !known.has(tileKey(each)))) {
+      const read = tiledEntries(tilesIn(store), there, (each) => mustRead(store, each));
+      const entries: StoredEntry[] = [];
+      for await (const stored of walkLog(read, firstOf(tile))) {
+        if (entries.push(stored) === tile.size) break;
+      }
+      await store.create(tileKey(tile), tileOf(entries));
+      there.push(tile);
+    }
+  } catch (error) {
+    if (!(error instanceof ChipboardError)) throw error;
+  }
 }
 
 /**

@@ -93,3 +93,6 @@ export interface StoredEntry {
   /** Where it was read, for messages. */
   readonly where: string;
 }
+
+/** Reads the entry with this number; null: the log ends before it. */
+export type ReadEntry = (number: number) => Promise<StoredEntry | null>;

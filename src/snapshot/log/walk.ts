@@ -9,9 +9,22 @@
  */
 import { DamageError } from "../../lib/errors.ts";
 import type { ObjectStore } from "../../ports/store.ts";
-import { parsePublicationKey, publicationKey, PUBLICATIONS } from "../../store/paths.ts";
-import { ENTRY_BYTES_MAX, isPublication, type Publication, type StoredEntry } from "./entry.ts";
+import {
+  parsePublicationKey,
+  parseTileKey,
+  publicationKey,
+  PUBLICATIONS,
+  type Tile,
+} from "../../store/paths.ts";
+import {
+  ENTRY_BYTES_MAX,
+  isPublication,
+  type Publication,
+  type ReadEntry,
+  type StoredEntry,
+} from "./entry.ts";
 import { parseEntry } from "./entry-bytes.ts";
+import { tiledEntries, tilesIn } from "./tiles.ts";
 
 const READS_AT_ONCE = 16;
 /**
@@ -19,9 +32,6 @@ const READS_AT_ONCE = 16;
  * entries.
  */
 const GAP_MAX = 1_000;
-
-/** Reads the entry with this number; null: the log ends before it. */
-export type ReadEntry = (number: number) => Promise<StoredEntry | null>;
 
 /**
  * The entries from `from` on, up to the newest one, or down to the first one (`step` -1). Each is linked to
@@ -89,9 +99,12 @@ export async function* readLogBackwards(
   store: ObjectStore,
   newest?: StoredEntry,
 ): AsyncGenerator<StoredEntry> {
+  const end = newest?.entry.number ?? 0;
+  const { length, tiles } =
+    newest === undefined ? await wholeLog(store) : { length: end, tiles: [] };
   const read: ReadEntry = async (number) =>
-    number === newest?.entry.number ? newest : mustRead(store, number);
-  yield* walkLog(read, newest?.entry.number ?? (await logLength(store)), -1);
+    number === end && newest !== undefined ? newest : mustRead(store, number);
+  yield* walkLog(tiledEntries(tilesIn(store), tiles, read), length, -1);
 }
 
 /** The whole log, oldest first. Throws as `readLogBackwards` does. */
@@ -115,24 +128,32 @@ export async function readLogEnd(store: ObjectStore): Promise<LogEnd> {
 }
 
 /** How many entries the log has. Throws DamageError if it has a gap. */
-export async function logLength(store: ObjectStore): Promise<number> {
-  const { newest, gap } = await listLog(store);
+export const logLength = async (store: ObjectStore): Promise<number> =>
+  (await wholeLog(store)).length;
+
+async function wholeLog(store: ObjectStore): Promise<{ length: number; tiles: readonly Tile[] }> {
+  const { newest, gap, tiles } = await listLog(store);
   if (gap !== null) throw gap;
-  return newest;
+  return { length: newest, tiles };
 }
 
-/** The highest number in the log (0: none), and the error for the first one missing; null: none is. */
+/**
+ * The highest number in the log (0: none), the error for the first one missing (null: none is), and the tiles.
+ */
 export async function listLog(
   store: ObjectStore,
-): Promise<{ newest: number; gap: DamageError | null }> {
+): Promise<{ newest: number; gap: DamageError | null; tiles: readonly Tile[] }> {
   let newest = 0;
   let gap: DamageError | null = null;
+  const tiles: Tile[] = [];
   for await (const { key } of store.list(PUBLICATIONS)) {
+    const tile = parseTileKey(key);
+    if (tile !== null) tiles.push(tile);
     const number = parsePublicationKey(key);
     if (number === null) continue;
     if (number !== newest + 1) gap ??= lacks(store, newest + 1);
     if (number > newest + GAP_MAX) break;
     newest = number;
   }
-  return { newest, gap };
+  return { newest, gap, tiles };
 }
