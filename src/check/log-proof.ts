@@ -8,14 +8,9 @@ import {
 } from "../snapshot/log/entry.ts";
 import { parseEntry } from "../snapshot/log/entry-bytes.ts";
 import { requireSigned } from "../snapshot/log/sign.ts";
-import {
-  TILE_BYTES_MAX,
-  tiledEntries,
-  tilesBefore,
-  type TileSource,
-} from "../snapshot/log/tiles.ts";
+import { TILE_BYTES_MAX, tiledEntries, type TileSource } from "../snapshot/log/tiles.ts";
 import { walkLog } from "../snapshot/log/walk.ts";
-import { firstOf, tilePath } from "../store/paths.ts";
+import { firstOf, lastOf, tilePath } from "../store/paths.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
 import { unexpected, type Service } from "./untrusted-service.ts";
 import { proven, unproven, type Step } from "./step.ts";
@@ -38,12 +33,12 @@ export async function fetchEntry(service: Service, number: number): Promise<Stor
   return parseEntry(answer.body, number, `Entry ${number} of the log (${answer.what})`);
 }
 
-/** A service that is older than tiles has none, and is asked once. */
-function tilesOf(service: Service): TileSource {
+/** The tiles from an entry on, before another one. A service that is older than tiles has none, and is asked once. */
+function tilesOf(service: Service, from: number, before: number): TileSource {
   let hasTiles = true;
   return {
+    has: (tile) => hasTiles && firstOf(tile) >= from && lastOf(tile) < before,
     read: async (tile) => {
-      if (!hasTiles) return null;
       const { status, body } = await service.get(tilePath(tile), TILE_BYTES_MAX);
       hasTiles = status === 200;
       return hasTiles ? body : null;
@@ -71,8 +66,7 @@ export async function proveLog(
     if (stored !== null || at > number) return stored;
     throw new DamageError(`${service.at(`/log/${at}`)}: the log has no such entry`);
   };
-  const tiles = tilesBefore(number).filter((tile) => firstOf(tile) >= first);
-  const read = tiledEntries(tilesOf(service), tiles, alone);
+  const read = tiledEntries(tilesOf(service, first, number), alone);
   let newest = answered;
   let signed: StoredEntry | null = null;
   let meant = 0;

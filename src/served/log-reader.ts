@@ -131,7 +131,9 @@ export class LogReader implements LogView {
     if (!isListed) this.#pollsToListing -= 1;
     else if (gap === null) this.#pollsToListing = POLLS_PER_LISTING;
     // Later the log is read entry by entry: only the start reads many.
-    const { change, damage: end } = await this.#readOn(isFirst ? { newest, tiles } : null);
+    const { change, damage: end } = await this.#readOn(
+      isFirst && isListed ? { newest, tiles } : null,
+    );
     const unread = change ?? end;
     const seen = logs && seenOf(logs, this.#names());
     const lost = seen === null ? null : await this.#lossOf(seen, change);
@@ -219,7 +221,7 @@ export class LogReader implements LogView {
     const damage = await damageOf(async () => {
       const alone = entriesIn(this.#store);
       const read: ReadEntry = listed
-        ? tiledEntries(tilesIn(this.#store), listed.tiles, async (number) =>
+        ? tiledEntries(tilesIn(this.#store, listed.tiles), async (number) =>
             number > listed.newest ? null : alone(number),
           )
         : alone;

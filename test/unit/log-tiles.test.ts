@@ -6,12 +6,13 @@ import { verifySnapshots } from "../../src/desk/verify.ts";
 import { LogReader } from "../../src/served/log-reader.ts";
 import { appendEntry } from "../../src/snapshot/log/append.ts";
 import type { StoredEntry } from "../../src/snapshot/log/entry.ts";
-import { UnreachableError } from "../../src/lib/errors.ts";
+import { DamageError, UnreachableError } from "../../src/lib/errors.ts";
 import type { ObjectStore } from "../../src/ports/store.ts";
 import { NO_KEYS } from "../../src/snapshot/log/sign.ts";
 import { readLog } from "../../src/snapshot/log/walk.ts";
 import { publicationKey, TILES } from "../../src/store/paths.ts";
 import { InterceptedStore } from "../faults/crash-store.ts";
+import { GOLDEN_KEY } from "../golden/golden-key.ts";
 import { ANY_TIME, EMPTY_PRUNE } from "../store/log-entries.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 
@@ -147,4 +148,12 @@ test("a copy has the tiles after its entries", async () => {
   const copy = new MemoryStore("memory:copy");
   await copyStore(store, copy, false, () => {});
   expect(await tilesOf(copy)).toEqual(await tilesOf(store));
+});
+
+test("a log that no key accepts stays refused, poll after poll", async () => {
+  const store = new MemoryStore();
+  await grown(store, 40);
+  const reader = new LogReader(store, null, [GOLDEN_KEY.verifyKey]);
+  const refusals = [await reader.follow(), await reader.follow(), await reader.follow()];
+  expect(refusals).toEqual([1, 2, 3].map(() => expect.any(DamageError)));
 });

@@ -86,7 +86,7 @@ export async function writeTiles(store: ObjectStore, number: number): Promise<vo
     }
     const known = new Set(there.map(tileKey));
     for (const tile of wanted.filter((each) => !known.has(tileKey(each)))) {
-      const read = tiledEntries(tilesIn(store), there, (each) => mustRead(store, each));
+      const read = tiledEntries(tilesIn(store, there), (each) => mustRead(store, each));
       const entries: StoredEntry[] = [];
       for await (const stored of walkLog(read, firstOf(tile))) {
         if (entries.push(stored) === tile.size) break;

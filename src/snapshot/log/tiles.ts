@@ -41,16 +41,23 @@ export const tileOf = (entries: readonly Pick<StoredEntry, "bytes">[]): Buffer =
 
 /** Where tiles are read. */
 export interface TileSource {
+  /** Whether there is such a tile. */
+  has(tile: Tile): boolean;
   /** The bytes of a tile; null: there is none. */
   read(tile: Tile): Promise<Buffer | null>;
   /** The place of an entry, for messages. */
   whereOf(number: number): string;
 }
 
-export const tilesIn = (store: ObjectStore): TileSource => ({
-  read: (tile) => store.get(tileKey(tile), TILE_BYTES_MAX),
-  whereOf: (number) => `${store.location}/${publicationKey(number)}`,
-});
+/** The tiles of a store. */
+export function tilesIn(store: ObjectStore, tiles: readonly Tile[]): TileSource {
+  const keys = new Set(tiles.map(tileKey));
+  return {
+    has: (tile) => keys.has(tileKey(tile)),
+    read: (tile) => store.get(tileKey(tile), TILE_BYTES_MAX),
+    whereOf: (number) => `${store.location}/${publicationKey(number)}`,
+  };
+}
 
 /** The entries of a tile, each linked to the one before. Throws DamageError if it has others. */
 function entriesOfTile(bytes: Buffer, tile: Tile, whereOf: TileSource["whereOf"]): StoredEntry[] {
@@ -69,17 +76,12 @@ function entriesOfTile(bytes: Buffer, tile: Tile, whereOf: TileSource["whereOf"]
 }
 
 /**
- * Reads entries, those of the named tiles by them: a tile once, while its entries are asked for one after another. A tile
- * that is damaged, or that the entry after it does not follow, is not used.
+ * Reads entries, by tiles where there are some: a tile once, while its entries are asked for one after another. A tile that
+ * is damaged, or that the entry after it does not follow, is not used.
  */
-export function tiledEntries(
-  source: TileSource,
-  tiles: readonly Tile[],
-  read: ReadEntry,
-): ReadEntry {
-  const there = new Set(tiles.map(tileKey));
+export function tiledEntries(source: TileSource, read: ReadEntry): ReadEntry {
   const tileWith = (number: number): Tile | undefined =>
-    tilesOf(number).find((tile) => there.has(tileKey(tile)));
+    tilesOf(number).find((tile) => source.has(tile));
   const wholeOrNull = async (number: number): Promise<StoredEntry | null> => {
     const found = await orDamage(() => read(number));
     return found instanceof DamageError ? null : found;

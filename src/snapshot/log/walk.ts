@@ -104,7 +104,7 @@ export async function* readLogBackwards(
     newest === undefined ? await wholeLog(store) : { length: end, tiles: [] };
   const read: ReadEntry = async (number) =>
     number === end && newest !== undefined ? newest : mustRead(store, number);
-  yield* walkLog(tiledEntries(tilesIn(store), tiles, read), length, -1);
+  yield* walkLog(tiledEntries(tilesIn(store, tiles), read), length, -1);
 }
 
 /** The whole log, oldest first. Throws as `readLogBackwards` does. */
