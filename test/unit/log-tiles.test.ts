@@ -73,6 +73,40 @@ test("a run fills in the tiles that are missing, and works where it cannot", asy
   expect(await tilesOf(store)).toEqual(tiles);
 });
 
+class Crash extends Error {}
+
+test.each([16, 256])(
+  "a run that crashes at any write around tile %i loses nothing",
+  async (size) => {
+    const whole = new MemoryStore();
+    const log = await grown(whole, size + 2);
+    const tiles = await tilesOf(whole);
+    for (const effect of ["none", "done"] as const) {
+      for (let crashAt = 1; crashAt <= 4; crashAt += 1) {
+        const store = new MemoryStore();
+        const before = await grown(store, size);
+        let writes = 0;
+        const crashing = new InterceptedStore(store, async ({ kind }, run) => {
+          const isLast = kind === "create" && (writes += 1) >= crashAt;
+          if (!isLast) return run();
+          if (effect === "done" && writes === crashAt) await run();
+          throw new Crash();
+        });
+        await grown(crashing, size + 1, before).catch((error: unknown) => {
+          if (!(error instanceof Crash)) throw error;
+        });
+        const stored = await readLog(store);
+        expect(stored.map(({ sha256 }) => sha256)).toEqual(
+          log.slice(0, stored.length).map(({ sha256 }) => sha256),
+        );
+        expect((await verifySnapshots(store, null)).damages).toEqual([]);
+        await grown(store, size + 2, stored);
+        expect(await tilesOf(store)).toEqual(tiles);
+      }
+    }
+  },
+);
+
 test("4,000 entries are read with at most 50 reads", async () => {
   const store = new MemoryStore();
   // As an older program wrote it: without tiles, which the next run fills in.
