@@ -74,7 +74,7 @@ function checked(method: string, url: string, sent: Sent): Received {
   const coding = sent.raw.length === 0 ? undefined : sent.headers["content-encoding"];
   const body = decoded(sent.raw, coding);
   const text = body.toString("utf8");
-  const isJson = /json/.test(sent.headers["content-type"] ?? "") && text !== "";
+  const isJson = /[/+]json/.test(sent.headers["content-type"] ?? "") && text !== "";
   const whole = { ...sent, body, text, json: isJson ? JSON.parse(text) : undefined };
   checkAgainstOpenApi(method, url, whole);
   checkDigest(method, url, whole);
