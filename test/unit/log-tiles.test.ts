@@ -31,7 +31,7 @@ async function grown(store: ObjectStore, length: number, log: StoredEntry[] = []
 const tilesOf = async (store: MemoryStore): Promise<string[]> =>
   (await Array.fromAsync(store.list(TILES), ({ key }) => key)).map((key) => key.replace(TILES, ""));
 
-/** The store, which counts what is read: objects, and lists. */
+/** The store, and a list of its reads: of objects, and of lists. */
 function counted(store: MemoryStore): { store: InterceptedStore; reads: string[] } {
   const reads: string[] = [];
   return {

@@ -111,7 +111,7 @@ export function tiledEntries(source: TileSource, read: ReadEntry): ReadEntry {
   };
 }
 
-/** The tiles whose bytes are not those of their entries in the log. */
+/** The tiles that have other bytes than their entries in the log. */
 export async function unfitTiles(
   store: ObjectStore,
   tiles: readonly Tile[],
