@@ -17,11 +17,15 @@ export const dataPaths = (
       return path.endsWith("{id}") ? ids.map((id) => path.replace("{id}", id)) : [path];
     });
 
+/** The ones of services with keys for their log, or with a log that is long enough. */
+const { logKeys, smallTile, largeTile } = UNCOUNTED_ROUTES;
+const OF_SOME: readonly unknown[] = [logKeys, smallTile, largeTile];
+
 /** Those that cost no call and that every service has; of the log its first entry. */
 export const uncountedPaths = (caller: "everybody" | "key"): string[] =>
   Object.values(UNCOUNTED_ROUTES)
     .filter(({ isKeyed }) => isKeyed === (caller === "key"))
-    .filter((route) => route !== UNCOUNTED_ROUTES.logKeys)
+    .filter((route) => !OF_SOME.includes(route))
     .map(({ path }) => path.replace("{id}", "1"));
 
 /** The pages, and the files of the reference. */
