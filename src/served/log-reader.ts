@@ -219,10 +219,11 @@ export class LogReader implements LogView {
   ): Promise<{ found: StoredEntry[]; damage: DamageError | null }> {
     const found: StoredEntry[] = [];
     const damage = await damageOf(async () => {
+      // One entry beyond the listing, which leaves out links, is read: it may be damaged.
       const alone = entriesIn(this.#store);
       const read: ReadEntry = listed
         ? tiledEntries(tilesIn(this.#store, listed.tiles), async (number) =>
-            number > listed.newest ? null : alone(number),
+            number > listed.newest + 1 ? null : alone(number),
           )
         : alone;
       for await (const stored of walkLog(read, from)) found.push(stored);
