@@ -10,15 +10,20 @@ const instant = z.iso.datetime({ precision: 3 });
 const usd = z.number().positive();
 const entry = z.int().positive();
 
+/** The prices behind a level. */
+const behind = {
+  low_usd: usd.nullable(),
+  high_usd: usd.nullable(),
+  inputs: z.int().positive().nullable(),
+  basis: z.enum(BASES),
+};
+
 /** `/history.csv`. Parquet has the same columns. */
 export const historyRow = z.object({
   contract_id: z.string(),
   date,
   close_usd: usd,
-  low_usd: usd.nullable(),
-  high_usd: usd.nullable(),
-  inputs: z.int().positive().nullable(),
-  basis: z.enum(BASES),
+  ...behind,
   session_utc: instant,
   break_reason: z.string().nullable(),
 });
@@ -27,10 +32,7 @@ const level = z.object({
   contract_id: z.string(),
   session_utc: instant,
   spot_usd: usd,
-  low_usd: usd.nullable(),
-  high_usd: usd.nullable(),
-  inputs: z.int().positive().nullable(),
-  basis: z.enum(BASES),
+  ...behind,
   as_of: date,
   break_reason: z.string().nullable(),
 });
