@@ -54,6 +54,11 @@ export const COMMANDS: readonly {
     load: async () => (await import("./commands/serve-command.ts")).serveCommand(),
   },
   {
+    name: "export",
+    description: "write all pages and data that need no key as a site of files, for a static host",
+    load: async () => (await import("./commands/export-command.ts")).exportCommand(),
+  },
+  {
     name: "doctor",
     description: "look over a whole service: proxy, store, state, feeds, jobs and backups",
     load: async () => (await import("./commands/doctor-command.ts")).doctorCommand(),

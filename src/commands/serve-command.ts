@@ -191,7 +191,9 @@ export async function readTls({ tlsCert, tlsKey }: ServeOptions): Promise<Certif
 }
 
 /** The terms in the file of `--plans`; undefined: the usual ones; none if the operator tells them elsewhere. */
-export async function readPlans({ plans: file }: ServeOptions): Promise<PlanTerms | undefined> {
+export async function readPlans({
+  plans: file,
+}: Pick<ServeOptions, "plans">): Promise<PlanTerms | undefined> {
   if (file === undefined) return undefined;
   if (file === "off") return {};
   const { parsePlanTerms } = await import("../pages/plan-terms.ts");

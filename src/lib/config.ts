@@ -65,6 +65,8 @@ const OPTIONS_WITH_VARIABLE: ReadonlySet<string> = new Set([
   "metrics-port",
   "log-level",
   "log-requests",
+  // A site of files.
+  "service",
   // Programs that ask a service.
   "url",
   "key",

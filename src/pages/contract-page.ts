@@ -49,10 +49,14 @@ export const contractPage = (body: ContractBody, around: Surroundings): PageSour
       { delaySessions: KEYLESS.delaySessions, depthDays: 0 },
       around.board?.next_session_utc ?? null,
     ),
-    details: detailsHtml(body),
+    details: `${detailsHtml(body)}${recordLink(body.id)}`,
     isLocked: false,
     isPast: false,
   });
+
+/** Among files the record is one of them. */
+const recordLink = (id: string): string =>
+  `<!--files--><p class="note"><a href="${ROOT}${DATA_ROUTES.contract.path.slice(1).replace("{id}", id)}">These figures as JSON</a></p><!--/files-->`;
 
 /**
  * With what the catalog says, which is public; neither a level nor whether there is one. `past`: the address asks for
@@ -71,9 +75,10 @@ export function lockedPage(
     level:
       reason === "past"
         ? pastWords(ROOT)
-        : `<p class="keyless"><a href="#key-field">Paste your key above</a> to see price and history.</p>
-<p class="keyless">No key yet? ${why}</p>
-<p class="action keyless">${wayHtml(around.terms, PLACE_WORDS.get_url, ROOT)}</p>`,
+        : `<!--served--><p class="keyless"><a href="#key-field">Paste your key above</a> to see price and history.</p><!--/served-->
+<!--service--><p class="keyless"><!--served-->No key yet? <!--/served-->${why}</p>
+<p class="action keyless">${wayHtml(around.terms, PLACE_WORDS.get_url, ROOT)}</p><!--/service-->
+<!--alone--><p>The prices of this contract are not public.</p><!--/alone-->`,
     details: section(
       "particulars",
       "Particulars",

@@ -5,10 +5,17 @@
 import { perTier, PLACES, TIERS } from "../market/tier.ts";
 import { PROGRAM } from "../lib/version.ts";
 import { filled, siteBytes, siteFile } from "../site/site-files.ts";
+import { LOCK } from "../site/board.js";
 import { escaped } from "../site/text.js";
 import { placeHtml, PLACE_WORDS, type PlanTerms } from "./plan-terms.ts";
 import type { Found } from "../core/outcome.ts";
-import { GUARDED, pageForms, PUBLIC_CACHE, type PageSource } from "../core/serve/document.ts";
+import {
+  FILES_POLICY,
+  GUARDED,
+  pageForms,
+  PUBLIC_CACHE,
+  type PageSource,
+} from "../core/serve/document.ts";
 import { textOf, utf8 } from "../lib/bytes.ts";
 import type { Platform } from "../ports/platform.ts";
 import { HTML_TYPE, mediaTypeOf } from "../store/media-types.ts";
@@ -70,6 +77,7 @@ export interface PageContent {
 /** Stand in a page for what the service that sends it says. Escaped text holds no comment. */
 const MARKS = {
   address: "<!--address-->",
+  files: "<!--files-head-->",
   attribution: "<!--attribution-->",
   operator: "<!--operator-->",
 };
@@ -77,8 +85,51 @@ const MARKS = {
 /** The picture of a link to a page. Programs that show it need an absolute address. */
 const CARD = "card.png";
 
+/** How pages are made for a site of files, which answers no request of a program. */
+export interface FilesSite {
+  /** The address of the service that has the rest, without a slash at its end; null: there is none. */
+  readonly service: string | null;
+  /** When the publication after this one is due (ISO 8601). */
+  readonly nextSessionUtc: string;
+  /** How late it may be before the page says so. */
+  readonly graceMs: number;
+}
+
+/**
+ * Parts of pages stand between `<!--name-->` and `<!--/name-->`. A service sends `served` and `service`. A site of files
+ * has `files`, with `service` if it names a service, or else with `alone`.
+ */
+const PARTS = {
+  served: (site: FilesSite | null) => site === null,
+  service: (site: FilesSite | null) => site === null || site.service !== null,
+  files: (site: FilesSite | null) => site !== null,
+  alone: (site: FilesSite | null) => site !== null && site.service === null,
+} as const;
+
+/** The page with the parts that it has on such a site. Parts of different names may hold each other. */
+function withParts(html: string, site: FilesSite | null): string {
+  return Object.entries(PARTS).reduce(
+    (text, [name, isThere]) =>
+      text.replaceAll(new RegExp(`<!--${name}-->(.*?)<!--/${name}-->`, "gs"), (_, part: string) =>
+        isThere(site) ? part : "",
+      ),
+    PARTS.alone(site) ? html.replaceAll(LOCK, '<span class="lock">not public</span>') : html,
+  );
+}
+
+/** In the head of a page that comes from a file: what a service sends in header fields, and when the page is late. */
+const filesHead = ({ nextSessionUtc, graceMs }: FilesSite, root: string): string =>
+  [
+    `<meta http-equiv="content-security-policy" content="${escaped(FILES_POLICY)}" />`,
+    '<meta name="referrer" content="no-referrer" />',
+    `<meta name="next-session" content="${nextSessionUtc}" data-grace-ms="${graceMs}" />`,
+    `<script type="module" src="${hrefOf(root, assetPath("late.js"))}"></script>`,
+  ].join("\n");
+
 /** What pages say of the service that sends them. */
 export interface Service {
+  /** Null: the pages are served. */
+  readonly files?: FilesSite | null;
   /** `https://host/prefix`; null: nobody said, no page names its own address, and commands name the socket's. */
   readonly publicUrl?: string | null;
   /** Prices, support and places, if not the usual ones. */
@@ -92,7 +143,7 @@ export interface Service {
 export function asSent(source: PageSource, service: Service, attribution = ""): PageSource {
   const { path, mediaType, body } = source;
   if (mediaType !== HTML_TYPE) return source;
-  const { publicUrl = null, plans = {} } = service;
+  const { publicUrl = null, plans = {}, files = null } = service;
   const address = escaped(`${publicUrl}${path}`);
   const own = [
     `<link rel="canonical" href="${address}" />`,
@@ -101,8 +152,9 @@ export function asSent(source: PageSource, service: Service, attribution = ""): 
     '<meta name="twitter:card" content="summary_large_image" />',
   ].join("\n");
   const links = PLACES.map((place) => placeHtml(plans[place], PLACE_WORDS[place]));
-  const html = textOf(body)
+  const html = withParts(textOf(body), files)
     .replace(MARKS.address, () => (publicUrl === null ? "" : own))
+    .replace(MARKS.files, () => (files === null ? "" : filesHead(files, rootOf(path))))
     .replace(MARKS.attribution, () => escaped(attribution))
     .replace(MARKS.operator, () => links.map((link) => link && `<li>${link}</li>`).join(""));
   return { ...source, body: utf8(html) };
@@ -125,6 +177,7 @@ export function framed(content: PageContent): PageSource {
     title: escaped(title),
     description: escaped(description),
     address: isIndexed ? MARKS.address : '<meta name="robots" content="noindex" />',
+    files: MARKS.files,
     root,
     early: at("early.js"),
     style: at("style.css"),

@@ -9,6 +9,9 @@ const STORED_AS = "chipboard-key";
 /** The service's root: this module lies in its folder `assets`. */
 export const ROOT = new URL("../", import.meta.url);
 
+/** Whether the page is a file of a site of files, which has no API. */
+export const IS_FILE = document.querySelector("meta[name=next-session]") !== null;
+
 /** Where a key outlives the tab; null: the origin has other services, which could read it. */
 export const DEVICE = ROOT.pathname === "/" ? localStorage : null;
 

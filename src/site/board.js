@@ -158,7 +158,7 @@ export const basisHtml = (basis, isOverdue = false) =>
     : escaped(basis);
 
 const SESSION_HOURS = 12;
-const SESSION_MS = SESSION_HOURS * 3_600_000;
+export const SESSION_MS = SESSION_HOURS * 3_600_000;
 const DAYS = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
 
 /** `26 Nov, 00:00 UTC`, marked up with the instant. @param {string} instant ISO 8601 in UTC */
@@ -169,11 +169,12 @@ const momentHtml = (instant) =>
  * The session of a board, when the next one is due, and how late the board is.
  *
  * @param {Pick<Board, "session_utc" | "next_session_utc" | "delayed_sessions">} board
+ * @param {boolean} [isDue] whether the next session has begun, although nothing is late yet
  */
-export function sessionLine(board) {
+export function sessionLine(board, isDue = false) {
   const { session_utc, next_session_utc, delayed_sessions } = board;
   const behind = (Date.parse(next_session_utc) - Date.parse(session_utc)) / SESSION_MS - 1;
-  const next = delayed_sessions > behind ? "The next update was due" : "Next update";
+  const next = isDue || delayed_sessions > behind ? "The next update was due" : "Next update";
   return placeLine(board, behind, ` ${next} ${momentHtml(next_session_utc)}.`);
 }
 

@@ -22,8 +22,8 @@ equipCode();
 let rounds = 0;
 await withKey(show);
 // A link to the proof leads there when the parts above it have come.
-if (location.hash === "#proof") {
-  const proof = /** @type {HTMLDetailsElement} */ (byId("proof"));
+const proof = /** @type {HTMLDetailsElement | null} */ (document.getElementById("proof"));
+if (location.hash === "#proof" && proof !== null) {
   proof.open = true;
   proof.scrollIntoView();
 }

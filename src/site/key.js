@@ -4,6 +4,7 @@ import {
   DEVICE,
   endProblem,
   forgetKey,
+  IS_FILE,
   onCallsLeft,
   ROOT,
   storedKey,
@@ -50,12 +51,13 @@ trouble.hidden = true;
 document.getElementById("content")?.prepend(trouble);
 
 /**
- * Shows the key field. Calls `show` with the caller's usage and offer whenever a stored or given key is
+ * Shows the key field; pages that are files have none. Calls `show` with the caller's usage and offer whenever a stored or given key is
  * good. A page without a good key stays as it was sent; forgetting the key loads it again.
  *
  * @param {Show} show
  */
 export async function withKey(show) {
+  if (IS_FILE) return;
   form.hidden = opener.hidden = false;
   kept.hidden = DEVICE === null;
   opener.addEventListener("click", () => {

@@ -1,5 +1,5 @@
 /** The search in the masthead of every page: over all contracts and indices, which are public. */
-import { ROOT, send } from "./api.js";
+import { IS_FILE, ROOT, send } from "./api.js";
 import { makePicker } from "./picker.js";
 import { foreign } from "./text.js";
 
@@ -23,7 +23,8 @@ let choices = [];
 
 /** Asks for the names when the reader first comes here. It costs no call. */
 async function load() {
-  const response = await send(new URL("api/public/v1/contracts", ROOT), null).catch(() => null);
+  const path = IS_FILE ? "data/contracts.json" : "api/public/v1/contracts";
+  const response = await send(new URL(path, ROOT), null).catch(() => null);
   const body = response?.ok ? await response.json().catch(() => null) : null;
   if (body === null) {
     loading = null;
@@ -39,12 +40,13 @@ async function load() {
  * @returns {Choice[]}
  */
 const choicesOf = ({ contracts, segments }) => [
-  ...[{ id: "composite", name: "Composite" }, ...segments].map(({ id, name }) =>
+  // Indices have no page among files.
+  ...(IS_FILE ? [] : [{ id: "composite", name: "Composite" }, ...segments]).map(({ id, name }) =>
     choiceOf(`indices#${id}`, name, "index", [id]),
   ),
   ...contracts.map(({ id, name, ticker, segment, formerly, delisted_on: delisted }) =>
     choiceOf(
-      `contracts/${encodeURIComponent(id)}`,
+      `contracts/${encodeURIComponent(id)}${IS_FILE ? "/" : ""}`,
       name,
       delisted === null ? `${ticker} · ${segment}` : `${ticker} · delisted`,
       [id, segment, ...formerly],

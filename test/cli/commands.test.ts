@@ -72,6 +72,7 @@ describe("--help", () => {
     ],
     ["map", ["--try", "--with", "--catalog", "--as", "--json"]],
     ["serve", SERVE],
+    ["export", [...STORE, "--public-url", "--service", "--grace", "--plans", "--verify-key"]],
     ["doctor", [...SERVE, ...PUBLISH, "--verify-key", "--backup", "--memory", "--ping"]],
     ["guard", [...SERVE, ...PUBLISH, "--verify-key", "--backup", "--memory", "--ping", "--test"]],
     ["demo", SERVE],

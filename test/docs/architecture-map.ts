@@ -26,7 +26,7 @@ const ROOMS: Readonly<Record<string, string>> = {
   core: "the function from a request to an answer: no socket, file, timer or environment",
   served: "snapshots and log as the core reads them: verified, kept, followed",
   pages: "pages for people, made of what the core finds",
-  hosts: "where the core runs: sockets, TLS, connections, metrics and log of Node",
+  hosts: "where the core runs: sockets, TLS, connections, metrics and log of Node; a site of files",
   docs: "makes the documents that the proxy sends: guide, methodology, reference, OpenAPI, changelog; it runs before a release",
   public:
     "the public interface as tables: addresses, parameters, problems, schemas, tiers in words",

@@ -59,10 +59,13 @@ const CONTENT_SECURITY_POLICY = [
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
-].join("; ");
+];
+
+/** The same for a page that is a file. Browsers read `frame-ancestors` in a header field only. */
+export const FILES_POLICY = CONTENT_SECURITY_POLICY.slice(0, -1).join("; ");
 
 /** The header fields of every page. */
 export const GUARDED = {
-  "content-security-policy": CONTENT_SECURITY_POLICY,
+  "content-security-policy": CONTENT_SECURITY_POLICY.join("; "),
   "referrer-policy": "no-referrer",
 };

@@ -1,0 +1,126 @@
+/**
+ * The folder of an exported site. It is written whole beside its place, and then takes it. It replaces nothing but an
+ * empty folder and an export that nobody changed: a list in it names each of its files with a digest, so that nothing
+ * of somebody else goes.
+ */
+import { createHash } from "node:crypto";
+import { lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { ChipboardError, errorCode, InputError, reasonOf } from "../../lib/errors.ts";
+import type { SiteFile } from "./site.ts";
+
+/** Names every other file of an export with its SHA-256, in the format of sha256sum. */
+const LIST = "chipboard-export.sha256";
+const LINE = /^([0-9a-f]{64}) {2}(.+)$/;
+
+const WAY_ON = "Name another folder, or move that file away";
+
+export interface WrittenSite {
+  readonly files: number;
+  readonly bytes: number;
+}
+
+/**
+ * Replaces the folder by these files. Throws InputError if it holds something that no export wrote, or cannot be
+ * written. The folder is unchanged whenever this throws.
+ */
+export async function replaceFolder(
+  folder: string,
+  files: AsyncIterable<SiteFile>,
+): Promise<WrittenSite> {
+  const place = resolve(folder);
+  try {
+    await requireReplaceable(place);
+    await mkdir(dirname(place), { recursive: true });
+    const beside = await mkdtemp(join(dirname(place), `.${basename(place)}-export-`));
+    try {
+      const made = join(beside, "new");
+      const written = await writeFiles(made, files);
+      // Somebody may have written into it meanwhile.
+      const isThere = await requireReplaceable(place);
+      const old = join(beside, "old");
+      if (isThere) await rename(place, old);
+      try {
+        await rename(made, place);
+      } catch (error) {
+        if (isThere) await rename(old, place);
+        throw error;
+      }
+      return written;
+    } finally {
+      await rm(beside, { recursive: true, force: true });
+    }
+  } catch (cause) {
+    if (cause instanceof ChipboardError || errorCode(cause) === "") throw cause;
+    const where = `${JSON.stringify(folder)}: expected a folder to write`;
+    throw new InputError(`${where} (${reasonOf(cause)})`, [], { cause });
+  }
+}
+
+async function writeFiles(root: string, files: AsyncIterable<SiteFile>): Promise<WrittenSite> {
+  const lines: string[] = [];
+  let size = 0;
+  for await (const { path, bytes } of files) {
+    const file = join(root, path);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, bytes, { flag: "wx" });
+    lines.push(`${sha256(bytes)}  ${path}\n`);
+    size += bytes.length;
+  }
+  const list = lines.toSorted((a, b) => (a.slice(66) < b.slice(66) ? -1 : 1)).join("");
+  await writeFile(join(root, LIST), list, { flag: "wx" });
+  return { files: lines.length, bytes: size };
+}
+
+/** Whether the folder is there. Throws InputError if it may not be replaced. */
+async function requireReplaceable(place: string): Promise<boolean> {
+  const there = await lstat(place).catch((error: unknown) => {
+    if (errorCode(error) === "ENOENT") return null;
+    throw error;
+  });
+  if (there === null) return false;
+  const shown = JSON.stringify(place);
+  if (!there.isDirectory())
+    throw new InputError(`${shown}: expected a folder, found something else`);
+  const entries = await readdir(place, { recursive: true, withFileTypes: true });
+  if (entries.length === 0) return true;
+  const listed = await listIn(place);
+  if (listed === null) {
+    throw new InputError(
+      `${shown}: expected an empty folder, or one that "chipboard export" wrote; found ` +
+        `${JSON.stringify(entries[0]?.name)} and no ${LIST}`,
+    );
+  }
+  for (const entry of entries) {
+    if (entry.isDirectory()) continue;
+    const file = join(entry.parentPath, entry.name);
+    const path = relative(place, file).replaceAll("\\", "/");
+    if (path === LIST) continue;
+    const expected = entry.isFile() ? listed.get(path) : undefined;
+    if (expected === undefined) {
+      throw new InputError(
+        `${shown} holds ${JSON.stringify(path)}, which no export wrote. ${WAY_ON}`,
+      );
+    }
+    if (sha256(await readFile(file)) !== expected) {
+      throw new InputError(
+        `${shown}: ${JSON.stringify(path)} was changed after its export. ${WAY_ON}`,
+      );
+    }
+  }
+  return true;
+}
+
+/** The digests in the folder's list, by path; null: it has no such list. */
+async function listIn(place: string): Promise<ReadonlyMap<string, string> | null> {
+  const text = await readFile(join(place, LIST), "utf8").catch(() => null);
+  if (text === null) return null;
+  const digests = new Map<string, string>();
+  for (const line of text.split("\n")) {
+    const [, digest, path] = LINE.exec(line) ?? [];
+    if (digest !== undefined && path !== undefined) digests.set(path, digest);
+  }
+  return digests;
+}
+
+const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
