@@ -128,6 +128,6 @@ export interface World extends DataSources, Settings {
   readonly accounts: Accounts;
   readonly clock: Clock;
   /** Work waits in it. */
-  readonly turns: Turns;
+  readonly turns: Pick<Turns, "placeOf" | "later">;
   readonly pages: Pages;
 }

@@ -22,26 +22,50 @@ export function doorOf(world: World, host: Host): H3 {
   return app;
 }
 
+/** What a platform says of a request beside the standard's fields. */
+export interface Sender {
+  /** The address of the client; undefined: it is not known. */
+  readonly peer: string | undefined;
+  /** Its Accept-Encoding, where the platform puts its own into the field; null: it sent none. */
+  readonly codings?: string | null | undefined;
+}
+
 /**
  * A host that has requests and responses of the Fetch standard. The platform joins repeated fields and resolves dot
- * segments before that. `peerOf` gives the client's address.
+ * segments before that.
  */
-export const fetchHost = (peerOf: (request: Request) => string | undefined): Host => ({
+export const fetchHost = (senderOf: (request: Request) => Sender): Host => ({
   askOf: ({ req }) => {
     const { host, pathname, search } = new URL(req.url);
-    const headers = { ...Object.fromEntries(req.headers), host };
+    const { peer, codings } = senderOf(req);
+    const { "accept-encoding": field, ...others } = Object.fromEntries(req.headers);
+    const coding = codings === undefined ? field : (codings ?? undefined);
+    const headers = {
+      ...others,
+      ...(coding !== undefined && { "accept-encoding": coding }),
+      host,
+    };
     return {
       method: req.method,
       target: pathname + search,
       httpVersion: "1.1",
       headers,
       rawHeaders: Object.entries(headers).flat(),
-      peer: peerOf(req),
+      peer,
       arrivedMs: performance.now(),
     };
   },
   send: ({ req }, sent) => responseOf(sent, req.method),
 });
+
+/** How a Worker says that the body is coded already; others ignore it. */
+interface CodedInit extends ResponseInit {
+  readonly encodeBody: "automatic" | "manual";
+}
+
+const { FixedLengthStream } = globalThis as {
+  readonly FixedLengthStream?: new (sizeBytes: number) => TransformStream<Uint8Array, Uint8Array>;
+};
 
 function responseOf(sent: Answer, method: string): Response {
   const { status, body, done } = sent;
@@ -50,13 +74,25 @@ function responseOf(sent: Answer, method: string): Response {
   for (let at = 0; at < fields.length; at += 2) {
     headers.append(fields[at] as string, fields[at + 1] as string);
   }
+  const init: CodedInit = {
+    status,
+    headers,
+    encodeBody: headers.has("content-encoding") ? "manual" : "automatic",
+  };
   if (!(body instanceof ReadableStream) || method === "HEAD") done();
-  if (body === null || method === "HEAD") return new Response(null, { status, headers });
+  if (body === null || method === "HEAD") return new Response(null, init);
   if (body instanceof ReadableStream) {
-    return new Response(body.pipeThrough(endingWith(done)), { status, headers });
+    const ended = body.pipeThrough(endingWith(done));
+    const length = headers.get("content-length");
+    // A Worker sends the length of such a stream alone.
+    const sized =
+      length === null || FixedLengthStream === undefined
+        ? ended
+        : ended.pipeThrough(new FixedLengthStream(Number(length)));
+    return new Response(sized, init);
   }
   const bytes = body instanceof Uint8Array ? body : joined(body);
-  return new Response(bytes as Uint8Array<ArrayBuffer>, { status, headers });
+  return new Response(bytes as Uint8Array<ArrayBuffer>, init);
 }
 
 /** Passes a body on, and calls `done` when it is read, has failed or is read no longer. */

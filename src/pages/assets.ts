@@ -3,14 +3,8 @@
  * for good: a file that changes has another name.
  */
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { ASSETS_PATH } from "../public/uncounted-routes.ts";
-import { siteAssets, siteBytes } from "../site/site-files.ts";
-
-const FONT = "figtree.woff2";
-/** The font of style.css, in the letters of western Europe. */
-const FONT_FILE = "@fontsource-variable/figtree/files/figtree-latin-wght-normal.woff2";
+import { FONT, siteAssets, siteBytes } from "../site/site-files.ts";
 
 interface Asset {
   readonly path: string;
@@ -32,8 +26,7 @@ function assetOf(name: string): Asset {
   const known = made.get(name);
   if (known !== undefined) return known;
   const imports: string[] = [];
-  const source =
-    name === FONT ? readFileSync(fileURLToPath(import.meta.resolve(FONT_FILE))) : siteBytes(name);
+  const source = siteBytes(name);
   const bytes = /\.(?:js|css)$/.test(name)
     ? Buffer.from(
         source

@@ -36,11 +36,21 @@ export async function fixedPages(
   startedMs: number,
 ): Promise<ReadonlyMap<string, () => Found>> {
   const pages = sources.map(async (source): Promise<[string, () => Found]> => {
-    const forms = await pageForms(platform, source, startedMs, isText(source.mediaType));
-    const cacheControl = source.path.startsWith(ASSETS_PATH) ? IMMUTABLE : PUBLIC_CACHE;
-    return [source.path, () => ({ kind: "found", forms, cacheControl })];
+    const found = await fixedPage(platform, source, startedMs);
+    return [source.path, () => found];
   });
   return new Map(await Promise.all(pages));
+}
+
+/** The answer of one fixed file. */
+export async function fixedPage(
+  platform: Platform,
+  source: PageSource,
+  startedMs: number,
+): Promise<Found> {
+  const forms = await pageForms(platform, source, startedMs, isText(source.mediaType));
+  const cacheControl = source.path.startsWith(ASSETS_PATH) ? IMMUTABLE : PUBLIC_CACHE;
+  return { kind: "found", forms, cacheControl };
 }
 
 /** What scripts must know of the tier that /usage names: JSON in an attribute. */

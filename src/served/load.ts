@@ -1,5 +1,6 @@
 /**
- * The snapshot that is served live: every file is read and compared with the manifest before the first answer.
+ * The snapshot that is served live: every file is read and compared with the manifest before the first answer, or
+ * where the host gives a shelf before the first answer from it.
  * Throws DamageError if any file is missing or changed, and UnreachableError if the store does not answer.
  *
  * Memory is bounded: the smallest files are held until the budget is used. The others are verified
@@ -42,6 +43,8 @@ export interface LoadOptions {
   /** Receives the error when a file turns out to be damaged while it is sent. */
   readonly onStreamFailure: (error: unknown) => void;
   readonly platform: Platform;
+  /** Where files are kept that are read and verified when somebody asks for them; without it all are read before. */
+  readonly shelf?: Shelf;
 }
 
 /** A coded file whose plain bytes are more than this part of the memory is inflated as a stream. */
@@ -83,14 +86,14 @@ class LiveShelf implements Shelf {
 export async function loadSnapshot(
   store: ObjectStore,
   publication: Publication,
-  { graceMs, cacheBytes, onStreamFailure, platform }: LoadOptions,
+  { graceMs, cacheBytes, onStreamFailure, platform, shelf: given }: LoadOptions,
 ): Promise<LoadedSnapshot> {
   const manifest = await readManifest(store, publication, publication.manifest_sha256);
   const entries = new Map(manifest.files.map((entry) => [entry.path, entry]));
   const stamp = stampOf(publication, graceMs);
   const sent = manifest.files.filter(({ path }) => !INNER.has(path));
-  const held = chooseHeld(sent, cacheBytes * LIVE_SHARE);
-  const shelf = new LiveShelf(held, cacheBytes * INFLATED_SHARE);
+  const held = chooseHeld(sent, given === undefined ? cacheBytes * LIVE_SHARE : 0);
+  const shelf = given ?? new LiveShelf(held, cacheBytes * INFLATED_SHARE);
   const listed = { tiers: manifest.tiers, entries };
   const snapshot = servedSnapshot(
     store,
@@ -101,10 +104,12 @@ export async function loadSnapshot(
     onStreamFailure,
     platform,
   );
-  await snapshot.verifyAll(sent.map(({ path }) => path));
-  for (const name of TIER_NAMES) await snapshot.baskets(TIERS[name], NO_QUEUE);
+  if (given === undefined) {
+    await snapshot.verifyAll(sent.map(({ path }) => path));
+    for (const name of TIER_NAMES) await snapshot.baskets(TIERS[name], NO_QUEUE);
+    await snapshot.closes(NO_QUEUE);
+  }
   const catalog = await snapshot.catalog(NO_QUEUE);
-  await snapshot.closes(NO_QUEUE);
   const contracts = isDenial(catalog) ? [] : catalog;
   const files = new Map<string, PreparedFile>();
   for (const { path } of sent) {

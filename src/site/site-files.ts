@@ -1,5 +1,7 @@
 /** The files of this folder, which the proxy sends and the report contains. */
-import { readdirSync, readFileSync } from "node:fs";
+import { readSite, siteNames } from "./read-site.ts";
+
+export { FONT } from "./read-site.ts";
 
 /** The text of a file of this folder. */
 export const siteFile = (name: string): string => siteBytes(name).toString();
@@ -8,13 +10,13 @@ export const siteFile = (name: string): string => siteBytes(name).toString();
 export const pythonClient = (): string =>
   siteFile("../../clients/python/chipboard_client/__init__.py");
 
-export const siteBytes = (name: string): Buffer => readFileSync(new URL(name, import.meta.url));
+/** The bytes of the same. */
+export const siteBytes = (name: string): Buffer => readSite(name);
 
 const ASSET = /\.(?:css|js|png|svg|webp)$/;
 
 /** The names of the files that browsers load. */
-export const siteAssets = (): string[] =>
-  readdirSync(new URL(".", import.meta.url)).filter((name) => ASSET.test(name));
+export const siteAssets = (): string[] => siteNames().filter((name) => ASSET.test(name));
 
 /**
  * Puts a value in place of each `{{name}}`. Throws if the text names a slot without a value, or if a

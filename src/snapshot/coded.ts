@@ -92,9 +92,12 @@ export function codedForm(pieces: Iterable<Piece>): {
 /** A coded form of the bytes, made beside other work. */
 export const coded = (bytes: Uint8Array): Promise<Buffer> => deflate(bytes, CODING);
 
+/** A limit for so many bytes. Some hosts count the memory that they take, which they double. */
+const roomFor = (sizeBytes: number): number => 2 * sizeBytes + 65_536;
+
 /**
  * The plain bytes of a coded form. Throws DamageError, which names `where`, unless they are as many as
- * `sizeBytes`: more are never inflated.
+ * `sizeBytes`: not many more are ever inflated.
  */
 export async function inflated(
   code: Uint8Array,
@@ -104,7 +107,7 @@ export async function inflated(
 ): Promise<Buffer> {
   let bytes: Buffer;
   try {
-    bytes = await by(code, { maxOutputLength: Math.max(1, sizeBytes) });
+    bytes = await by(code, { maxOutputLength: roomFor(sizeBytes) });
   } catch (cause) {
     throw new DamageError(`${where} does not inflate to ${sizeBytes} bytes`, [], { cause });
   }
@@ -189,7 +192,7 @@ export function inflatedAtOnce(
   { id, bytes, coded: place }: FileSlice,
   where: string,
 ): Buffer {
-  const options = { maxOutputLength: Math.max(1, bytes), finishFlush: constants.Z_SYNC_FLUSH };
+  const options = { maxOutputLength: roomFor(bytes), finishFlush: constants.Z_SYNC_FLUSH };
   let rows: Buffer | null = null;
   let cause: unknown;
   try {

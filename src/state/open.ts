@@ -11,7 +11,7 @@ import { StateAccounts, type Listeners } from "./state-accounts.ts";
 import { Registry } from "./registry.ts";
 
 /**
- * Runs `work` on the registry of `location` (a folder, or redis://…), then closes it. `by`: who makes its changes,
+ * Runs `work` on the registry of `location` (a folder, redis://… or https://…), then closes it. `by`: who makes its changes,
  * for their log; without it the system's user. Throws what
  * `work` throws, InputError for any other location, UnreachableError if the state does not answer,
  * or if there is none and `purpose` needs one.
@@ -115,9 +115,13 @@ export async function openDriver(location: string, purpose: StatePurpose): Promi
     const { openRedis } = await import("./redis/redis-state.ts");
     return openRedis(location, purpose);
   }
+  if (/^https?:\/\//i.test(location)) {
+    const { openDoor } = await import("./objects/door-state.ts");
+    return openDoor(location, purpose);
+  }
   if (location === "" || isAddress(location)) {
     throw new InputError(
-      `--state ${JSON.stringify(shownLocation(location))}: expected a folder or redis://host:port/db`,
+      `--state ${JSON.stringify(shownLocation(location))}: expected a folder, redis://host:port/db or https://:SECRET@host`,
     );
   }
   const { openSqlite } = await import("./sqlite/sqlite-state.ts");

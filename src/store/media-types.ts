@@ -11,6 +11,9 @@ export const TEXT_TYPE = "text/plain; charset=utf-8";
 /** The report, and pages. */
 export const HTML_TYPE = "text/html; charset=utf-8";
 
+/** Objects never change. Shared caches must not keep them, because the data is licensed. */
+export const CACHE_CONTROL = "private, max-age=31536000, immutable";
+
 const TYPES: Readonly<Record<string, string>> = {
   css: "text/css; charset=utf-8",
   csv: CSV_TYPE,

@@ -24,7 +24,7 @@ import { InputError, UnreachableError } from "../lib/errors.ts";
 import { shownLocation } from "../lib/secrets.ts";
 import { byteStream } from "./byte-stream.ts";
 import { isKey, requireKey } from "./object-keys.ts";
-import { mediaTypeOf } from "./media-types.ts";
+import { CACHE_CONTROL, mediaTypeOf } from "./media-types.ts";
 import { tooLarge, WHOLE_BYTES_MAX, type ObjectPart } from "../ports/store.ts";
 import type { ObjectStore, OpenObject, StoredObject } from "../ports/store.ts";
 import type { S3Settings } from "./open-store.ts";
@@ -45,10 +45,8 @@ const REQUEST_TIMEOUT_MS = 20_000;
 const IDLE_TIMEOUT_MS = 60_000;
 /** A probe has 6 bytes. Some more are read to say that they are others. */
 const PROBE_BYTES_MAX = 1_000_000;
-/** Objects never change. Shared caches must not keep them, because the data is licensed. */
 /** A server that lists pages without objects again and again would never end. */
 const IDLE_PAGES_MAX = 1_000;
-const CACHE_CONTROL = "private, max-age=31536000, immutable";
 
 /**
  * Opens `s3://bucket` or `s3://bucket/prefix`, without sending a request. The SDK looks for credentials

@@ -1,5 +1,5 @@
 /** Node as a platform. */
-import { nodePlatform } from "../../src/hosts/node/platform.ts";
+import { nodePlatform } from "../../src/hosts/platform.ts";
 import { describePlatform } from "./platform.contract.ts";
 
 describePlatform("Node", nodePlatform);

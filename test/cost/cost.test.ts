@@ -10,7 +10,7 @@ import { Agent, request } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { API } from "../../src/public/routes.ts";
-import { nodePlatform } from "../../src/hosts/node/platform.ts";
+import { nodePlatform } from "../../src/hosts/platform.ts";
 import { tagOf } from "../../src/core/serve/entity.ts";
 import type { CostService } from "./cost-service.ts";
 

@@ -47,7 +47,7 @@ test("every address: a Response has the status, the fields and the bytes of Node
   ]);
   const door = doorOf(
     proxy.world,
-    fetchHost(() => "127.0.0.1"),
+    fetchHost(() => ({ peer: "127.0.0.1" })),
   );
   let compared = 0;
   for (const path of paths) {

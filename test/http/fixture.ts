@@ -225,7 +225,8 @@ export async function startTestCore(options: TestProxyOptions = {}): Promise<Tes
   });
 }
 
-async function startOver(
+/** Starts a mouth over a state with one account and a new key of each paid tier. */
+export async function startOver(
   options: TestProxyOptions,
   start: (
     settings: ProxyOptions,

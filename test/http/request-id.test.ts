@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { assetPath } from "../../src/pages/assets.ts";
 import { requestIds } from "../../src/core/request-id.ts";
-import { nodePlatform } from "../../src/hosts/node/platform.ts";
+import { nodePlatform } from "../../src/hosts/platform.ts";
 import { replace } from "../cli/signed.ts";
 import { storedKey } from "../store/stored-file.ts";
 import type { CallOptions, Received } from "./client.ts";

@@ -2,7 +2,7 @@
 import { fc, test as property } from "@fast-check/vitest";
 import { expect, test } from "vitest";
 import { feedBody, xmlText } from "../../src/core/publications/atom-feed.ts";
-import { nodePlatform } from "../../src/hosts/node/platform.ts";
+import { nodePlatform } from "../../src/hosts/platform.ts";
 import type { Publication } from "../../src/snapshot/log/entry.ts";
 import { publishOf, rollbackTo } from "./publications.ts";
 

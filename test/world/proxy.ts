@@ -4,7 +4,7 @@
  */
 import { answer, fieldsOf } from "../../src/core/answer.ts";
 import type { World } from "../../src/core/world.ts";
-import { nodePlatform } from "../../src/hosts/node/platform.ts";
+import { nodePlatform } from "../../src/hosts/platform.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import { Turns } from "../../src/lib/turns.ts";
 import type { Answered } from "../../src/ports/observer.ts";

@@ -1,6 +1,7 @@
 /** Worlds of many seeds, and that a broken promise is found. `npm run world` runs more of them, and shortens a red one. */
 import "./sync-zlib.ts";
 import { execFile } from "node:child_process";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
@@ -16,6 +17,7 @@ import { planOf, Worlds } from "./world.ts";
 
 /** Ten times as many at night. */
 const { numRuns } = runs(1_000);
+const ROOT = join(import.meta.dirname, "..", "..");
 
 test("every promise is kept in every world", async () => {
   const worlds = new Worlds();
@@ -43,6 +45,12 @@ test("planted faults are found: one in the store, one in the state, one in the c
     const { code, stdout } = await run(["--planted", name]);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/: seed \d+: .*\n1 of 1 found\n$/)]);
   }
+});
+
+test("every planted fault fits the sources", async () => {
+  const planted = join(import.meta.dirname, "planted");
+  for (const file of await readdir(planted))
+    await promisify(execFile)("git", ["apply", "--check", join(planted, file)], { cwd: ROOT });
 });
 
 test("a command without sense is refused, with the way on", async () => {

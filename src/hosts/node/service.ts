@@ -11,7 +11,7 @@ import type { VerifyKey } from "../../snapshot/signing-key.ts";
 import type { StateAccounts } from "../../state/state-accounts.ts";
 import { ProxyMetrics, type Observed } from "./metrics.ts";
 import { observerOf } from "./observer.ts";
-import { nodePlatform } from "./platform.ts";
+import { nodePlatform } from "../platform.ts";
 import type { Logger } from "./request-log.ts";
 
 export interface ServiceOptions

@@ -1,19 +1,12 @@
 /** Style sheet and script of the report: one text each, out of the files that the pages load. */
-import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
-import { siteFile } from "../../site/site-files.ts";
+import { FONT, siteBytes, siteFile } from "../../site/site-files.ts";
 
 /** The font of the pages, in the sheet itself: the report loads nothing. */
-const FONT = readFileSync(
-  fileURLToPath(
-    import.meta.resolve("@fontsource-variable/figtree/files/figtree-latin-wght-normal.woff2"),
-  ),
-  "base64",
-);
+const FONT_BASE64 = siteBytes(FONT).toString("base64");
 const FONT_FACE = `@font-face {
   font-family: "Figtree Variable";
   font-weight: 300 900;
-  src: url("data:font/woff2;base64,${FONT}") format("woff2");
+  src: url("data:font/woff2;base64,${FONT_BASE64}") format("woff2");
 }
 `;
 

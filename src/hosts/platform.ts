@@ -1,10 +1,10 @@
-/** Digests, random bytes and compression by Node. */
+/** Digests, random bytes and compression by the modules of Node, which every host has. */
 import { createHash, randomBytes } from "node:crypto";
 import { promisify } from "node:util";
 import { gzip, type ZlibOptions } from "node:zlib";
-import type { Platform } from "../../ports/platform.ts";
-import { coded } from "../../snapshot/coded.ts";
-import { sha256Hex } from "../../snapshot/digest.ts";
+import type { Platform } from "../ports/platform.ts";
+import { coded } from "../snapshot/coded.ts";
+import { sha256Hex } from "../snapshot/digest.ts";
 
 const gzipped = promisify<Uint8Array, ZlibOptions, Uint8Array>(gzip);
 

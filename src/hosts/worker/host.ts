@@ -1,0 +1,114 @@
+/** The service in a Worker: the world that the core answers from, over R2 and Durable Objects. */
+import type { H3 } from "h3";
+import type { Found } from "../../core/outcome.ts";
+import type { World } from "../../core/world.ts";
+import { reasonOf } from "../../lib/errors.ts";
+import { cacheOf, keptOrMade } from "../../lib/caches.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { NO_QUEUE } from "../../lib/turns.ts";
+import { assets, fixedPage, type Service } from "../../pages/page-frame.ts";
+import { pagesOf } from "../../pages/pages.ts";
+import type { Observer } from "../../ports/observer.ts";
+import { Archive } from "../../served/archive.ts";
+import { LiveSnapshot } from "../../served/live.ts";
+import { LogReader } from "../../served/log-reader.ts";
+import type { VerifyKey } from "../../snapshot/signing-key.ts";
+import type { ObjectStore } from "../../ports/store.ts";
+import { doorOf, fetchHost, type Sender } from "../door.ts";
+import { nodePlatform } from "../platform.ts";
+import type { EdgeAccounts } from "./edge-accounts.ts";
+import { EdgeHead } from "./edge-head.ts";
+
+const MEGABYTE = 1_000_000;
+/** An isolate has 128 MB for all. The archive takes an eighth of this; the live snapshot's files are in it, too. */
+const CACHE_BYTES = 256 * MEGABYTE;
+
+/** More than there are. */
+const ASSETS_KEPT = 500;
+
+export interface EdgeOptions extends Service {
+  readonly store: ObjectStore;
+  readonly accounts: EdgeAccounts;
+  readonly clock: Clock;
+  /** The address of the service, where the options name no public one. */
+  readonly origin: string;
+  readonly pollMs: number;
+  readonly graceMs: number;
+  readonly verifyKeys: readonly VerifyKey[] | null;
+}
+
+export interface EdgeHost {
+  readonly world: World;
+  readonly app: H3;
+  /** Call it before each request. */
+  refresh(): Promise<void>;
+}
+
+const lineOf = (level: string) => (fields: Readonly<Record<string, unknown>>, message: string) => {
+  const { err, ...others } = fields;
+  const failure =
+    err === undefined ? {} : { err: err instanceof Error ? err.stack : reasonOf(err) };
+  console.log(JSON.stringify({ level, msg: message, ...others, ...failure }));
+};
+
+/** The log of the platform has a line for each event. It counts and shows requests itself. */
+const LOG = { error: lineOf("error"), warn: lineOf("warn"), info: lineOf("info") };
+const OBSERVER: Observer = {
+  answered: () => {},
+  failed: (err, route, requestId, what) => LOG.error({ err, route, request_id: requestId }, what),
+};
+
+/** Work takes no turns: the platform shares its processors among requests. */
+const NO_TURNS: World["turns"] = {
+  placeOf: () => NO_QUEUE,
+  later: () => new Promise((resolve) => setTimeout(resolve, 0)),
+};
+
+/** Makes the host of an isolate. */
+export function edgeHost(options: EdgeOptions): EdgeHost {
+  const { store, accounts, clock, pollMs, graceMs, verifyKeys } = options;
+  const platform = nodePlatform;
+  const onStreamFailure = (error: unknown): void =>
+    LOG.error({ err: error }, "stored file cannot be sent");
+  const loading = { cacheBytes: CACHE_BYTES, onStreamFailure, platform };
+  const archive = new Archive(store, loading);
+  const live = new EdgeHead(() => {
+    const reader = new LogReader(store, accounts, verifyKeys);
+    const following = { ...loading, store, reader, clock, log: LOG, pollMs, graceMs };
+    return { reader, live: new LiveSnapshot({ ...following, shelf: archive }) };
+  }, pollMs);
+  const known = { ...options, live, log: live, archive, platform, turns: NO_TURNS };
+  const startedMs = clock.now();
+  // Compressed when somebody asks for it: most isolates answer few requests.
+  const made = cacheOf<Found>(ASSETS_KEPT);
+  const files = new Map(
+    assets().map((source) => [
+      source.path,
+      () => keptOrMade(made, source.path, NO_QUEUE, () => fixedPage(platform, source, startedMs)),
+    ]),
+  );
+  const world: World = {
+    ...known,
+    observer: OBSERVER,
+    trustedHops: 0,
+    logKeysPem: verifyKeys?.map(({ pem }) => pem).join("") ?? null,
+    pages: pagesOf(known, files),
+  };
+  return {
+    world,
+    app: doorOf(world, fetchHost(senderOf)),
+    refresh: async () => {
+      await accounts.refresh();
+      await live.refresh();
+    },
+  };
+}
+
+/** What the platform says of the client. */
+function senderOf(request: Request): Sender {
+  const { cf } = request as { readonly cf?: { readonly clientAcceptEncoding?: string } };
+  return {
+    peer: request.headers.get("cf-connecting-ip") ?? undefined,
+    codings: cf?.clientAcceptEncoding === undefined ? undefined : cf.clientAcceptEncoding || null,
+  };
+}

@@ -1,0 +1,4 @@
+declare module "cloudflare:workers" {
+  /** Lets work go on after the answer of the request that asks for it. */
+  export function waitUntil(work: Promise<unknown>): void;
+}

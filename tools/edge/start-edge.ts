@@ -1,0 +1,100 @@
+/** The Worker and the operator's door in workerd on this machine, over a bucket and objects in memory. */
+import { createHash, randomBytes } from "node:crypto";
+import { Miniflare } from "miniflare";
+import { R2Store } from "../../src/hosts/worker/r2-store.ts";
+import type { Bucket } from "../../src/hosts/worker/bindings.ts";
+import type { ObjectStore } from "../../src/ports/store.ts";
+import { bundled, WORKERS } from "./bundle.ts";
+
+/** The oldest version of the platform that the Workers need. */
+export const COMPATIBILITY_DATE = "2026-04-01";
+const NAME = "chipboard";
+const OBJECTS = { REGISTRY: "RegistryObject", CALLS: "CallsObject" };
+
+export interface EdgeSettings {
+  readonly port?: number;
+  /** Variables of the Worker. */
+  readonly variables?: Readonly<Record<string, string>>;
+  /** The source of the Worker, if not the usual one. */
+  readonly worker?: string;
+  /** More Workers beside it, by name: the source of each. They have the bucket, and an address of their own. */
+  readonly beside?: Readonly<Record<string, string>>;
+}
+
+export interface RunningEdge {
+  readonly url: string;
+  /** The location of its state, with the secret: for --state. */
+  readonly state: string;
+  readonly store: ObjectStore;
+  /** The address of a Worker beside it. */
+  urlOf(name: string): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** Starts them. The state is empty, and so is the store. */
+export async function startEdge({
+  port = 0,
+  variables = {},
+  worker = WORKERS.worker,
+  beside = {},
+}: EdgeSettings = {}): Promise<RunningEdge> {
+  const secret = randomBytes(32).toString("hex");
+  const objects = (scriptName?: string) =>
+    Object.fromEntries(
+      Object.entries(OBJECTS).map(([binding, className]) => [
+        binding,
+        { className, useSQLite: true, ...(scriptName !== undefined && { scriptName }) },
+      ]),
+    );
+  const workerOf = async (name: string, source: string) => ({
+    name,
+    compatibilityDate: COMPATIBILITY_DATE,
+    compatibilityFlags: ["nodejs_compat"],
+    modules: [{ type: "ESModule" as const, path: `${name}.js`, contents: await bundled(source) }],
+  });
+  const own = { unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }] };
+  const miniflare = new Miniflare({
+    host: "127.0.0.1",
+    port,
+    cf: false,
+    workers: [
+      {
+        ...(await workerOf(NAME, worker)),
+        r2Buckets: { SNAPSHOTS: "snapshots" },
+        durableObjects: objects(),
+        bindings: { ...variables },
+      },
+      {
+        ...(await workerOf("door", WORKERS.door)),
+        durableObjects: objects(NAME),
+        bindings: { DOOR_SECRET_SHA256: createHash("sha256").update(secret).digest("hex") },
+        ...own,
+      },
+      ...(await Promise.all(
+        Object.entries(beside).map(async ([name, source]) => ({
+          ...(await workerOf(name, source)),
+          r2Buckets: { SNAPSHOTS: "snapshots" },
+          ...own,
+        })),
+      )),
+    ],
+  });
+  const { origin } = await miniflare.ready;
+  const door = await miniflare.unsafeGetDirectURL("door");
+  const bucket = (await miniflare.getR2Bucket("SNAPSHOTS")) as unknown as Bucket;
+  const reached: Bucket = {
+    // What arrives there is an array of this class alone.
+    put: (key, bytes, conditions) => bucket.put(key, new Uint8Array(bytes), conditions),
+    get: (...all) => bucket.get(...all),
+    head: (key) => bucket.head(key),
+    list: (wanted) => bucket.list(wanted),
+    delete: (key) => bucket.delete(key),
+  };
+  return {
+    url: origin,
+    state: `http://:${secret}@${door.host}`,
+    store: new R2Store(reached, ""),
+    urlOf: async (name) => (await miniflare.unsafeGetDirectURL(name)).origin,
+    close: () => miniflare.dispose(),
+  };
+}
