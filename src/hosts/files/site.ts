@@ -25,7 +25,7 @@ import { LogReader } from "../../served/log-reader.ts";
 import { parseSums } from "../../snapshot/sums.ts";
 import type { VerifyKey } from "../../snapshot/signing-key.ts";
 import { lastOf, snapshotText, TILE_SIZES, tilePath } from "../../store/paths.ts";
-import { nodePlatform } from "../node/platform.ts";
+import { nodePlatform } from "../platform.ts";
 import { escaped } from "../../site/text.js";
 import { absoluteLinks, linkedPage, linkedSitemap, type Site } from "./links.ts";
 
