@@ -16,6 +16,12 @@ beforeAll(async () => {
   commands = await allCommands();
 });
 
+/** The stage of the image: its last one adds nothing. */
+const imageStage = (): string =>
+  textOf("Dockerfile")
+    .split(/^FROM /m)
+    .find((stage) => / AS program$/m.test(stage)) ?? "";
+
 describe("containers", () => {
   test("the image gets files that exist and that .dockerignore leaves in", async () => {
     const left = (await readFile(join(ROOT, ".dockerignore"), "utf8")).match(/(?<=^!).*$/gm) ?? [];
@@ -30,10 +36,8 @@ describe("containers", () => {
   });
 
   test("the image runs the program without root's rights, and looks after its health", () => {
-    const last =
-      textOf("Dockerfile")
-        .split(/^FROM /m)
-        .at(-1) ?? "";
+    const last = imageStage();
+    expect(textOf("Dockerfile").trimEnd().endsWith("\nFROM program")).toBe(true);
     expect(last).toMatch(/^USER node$/m);
     expect(last).toContain(`org.opencontainers.image.version="${PROGRAM.version}"`);
     const command = /^ENTRYPOINT (.*)$/m.exec(last)?.[1] ?? "[]";
@@ -155,10 +159,7 @@ describe("containers", () => {
       expect(all[name]?.entrypoint?.join(" ")).toBe(inUnit);
       expect(all[name]?.volumes).toContain("jobs:/app/jobs");
     }
-    const last =
-      textOf("Dockerfile")
-        .split(/^FROM /m)
-        .at(-1) ?? "";
+    const last = imageStage();
     expect(last).toContain("COPY deploy/backup deploy/run deploy/watched deploy/\n");
     expect(last).toContain("RUN install -d -m 0750 -o node -g node backup snapshots");
   });

@@ -75,7 +75,15 @@ test("every variable and every option that the texts name exists", () => {
 
 testWith("shellcheck")("shellcheck finds nothing in the scripts", async () => {
   const scripts = names.filter((name) => textOf(name).startsWith("#!/bin/sh\n"));
-  expect(scripts.toSorted()).toEqual(["backup", "chipboard", "guard", "notice", "run", "watched"]);
+  expect(scripts.toSorted()).toEqual([
+    "backup",
+    "chipboard",
+    "fly-start",
+    "guard",
+    "notice",
+    "run",
+    "watched",
+  ]);
   // The template of `init`, with any program in its slots.
   const template = await readFile(join(ROOT, "src/commands/init/chipboard"), "utf8");
   const folder = await mkdtemp(join(tmpdir(), "chipboard-scripts-"));
@@ -92,7 +100,8 @@ describe("units", () => {
     const started = [...services.map(textOf), textOf("Dockerfile")].flatMap(
       (text) => text.match(/^(?:ExecStart=|CMD \["|ENTRYPOINT ).*$/gm) ?? [],
     );
-    expect(started.length).toBe(services.length + 2);
+    // The image has a second entrypoint, for Fly.
+    expect(started.length).toBe(services.length + 4);
     const given = started.flatMap((line) => line.match(/--[a-z][a-z0-9-]*/g) ?? []);
     expect(given).toEqual(["--disable-sigusr1", "--max-semi-space-size"]);
     for (const service of services.filter((name) => !name.includes("@"))) {
@@ -135,6 +144,7 @@ describe("publish.yml", () => {
     readonly uses?: string;
     readonly run?: string;
     readonly env?: Record<string, string>;
+    readonly with?: Record<string, string>;
   }
   const stepsOf = (job: string): Step[] => yaml("publish.yml").jobs[job].steps;
 
@@ -142,13 +152,22 @@ describe("publish.yml", () => {
     "has few permissions, no long-lived key, and one run at a time",
     () => {
       const { permissions, concurrency, jobs } = yaml("publish.yml");
-      expect([permissions, jobs.publish.permissions, jobs.notice.permissions]).toEqual([
+      const all = [
+        permissions,
+        ...["publish", "site", "notice"].map((job) => jobs[job].permissions),
+      ];
+      expect(all).toEqual([
         {},
         { contents: "read", "id-token": "write" },
+        { contents: "read", "id-token": "write", pages: "write" },
         { issues: "write" },
       ]);
       expect(concurrency).toEqual({ group: "publish", "cancel-in-progress": false });
-      expect([jobs.notice.needs, jobs.notice.if]).toEqual(["publish", "failure()"]);
+      expect([jobs.notice.needs, jobs.notice.if]).toEqual([["publish", "site"], "failure()"]);
+      expect([jobs.site.needs, jobs.site.if]).toEqual([
+        "publish",
+        "vars.CHIPBOARD_PUBLIC_URL != ''",
+      ]);
       expect(textOf("publish.yml")).not.toMatch(/ACCESS_KEY/);
     },
   );
@@ -156,8 +175,9 @@ describe("publish.yml", () => {
   testWith("python3", "yaml")(
     "pins every action to a commit, and the page names its version",
     () => {
-      const used = [...textOf("publish.yml").matchAll(/uses: (.*)$/gm)].map(([, action]) => action);
-      expect(used.length).toBe(3);
+      const all = [...textOf("publish.yml").matchAll(/uses: (.*)$/gm)].map(([, action]) => action);
+      const used = [...new Set(all)];
+      expect(used.length).toBe(5);
       for (const action of used) {
         const [, name, version] = /^(\S+)@[0-9a-f]{40} # (v[\d.]+)$/.exec(action ?? "") ?? [];
         expect(pageOf("containers.md").replaceAll("\n", " ")).toContain(`\`${name}\` ${version}`);
@@ -169,7 +189,7 @@ describe("publish.yml", () => {
     "gives every input to the program by the environment, never by the script",
     () => {
       const { inputs } = yaml("publish.yml").on.workflow_dispatch;
-      const steps = [...stepsOf("publish"), ...stepsOf("notice")];
+      const steps = ["publish", "site", "notice"].flatMap(stepsOf);
       for (const { run = "" } of steps) expect(run).not.toContain("${{");
       const env = steps.find(({ run }) => run?.includes("chipboard publish"))?.env ?? {};
       expect(Object.keys(inputs)).toEqual(["session", "accept", "revise", "wait"]);
@@ -224,6 +244,27 @@ describe("publish.yml", () => {
       const { code, summary, slept } = await publish({ CHIPBOARD_STORE: join(folder, "store") });
       expect([code, slept]).toEqual([0, 0]);
       expect(summary).toContain("2026-11-21T00Z/r1");
+    });
+
+    testWith("python3", "yaml")("then exports the site that the next steps deploy", async () => {
+      await publish({ CHIPBOARD_STORE: join(folder, "store") });
+      const steps = stepsOf("site");
+      const script = steps.find(({ run }) => run?.includes("chipboard export"))?.run ?? "exit 9";
+      const { path } =
+        steps.find(({ uses }) => uses?.includes("upload-pages-artifact"))?.with ?? {};
+      const env = {
+        PATH: process.env["PATH"],
+        HOME: folder,
+        RUNNER_TEMP: folder,
+        CHIPBOARD_STORE: join(folder, "store"),
+        CHIPBOARD_PUBLIC_URL: "https://prices.example/site",
+        CHIPBOARD_SERVICE: "",
+      };
+      await promisify(execFile)("bash", ["-e", "-c", script], { cwd: ROOT, env });
+      const site = path?.replace("${{ runner.temp }}", folder) ?? "";
+      expect(await readFile(join(site, "sitemap.xml"), "utf8")).toContain(
+        "<loc>https://prices.example/site/methodology/</loc>",
+      );
     });
 
     testWith("python3", "yaml")(

@@ -44,6 +44,7 @@ const STORY = [
   "docs/operate/leaving.md",
   "docs/operate/backup.md",
   "docs/operate/signing.md",
+  "docs/operate/static.md",
 ];
 
 /** The blocks of these pages that somebody in a checkout runs, writes or reads. */

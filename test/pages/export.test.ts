@@ -182,6 +182,8 @@ describe.each([
         service !== null && url.includes("/contracts/") ? 1 : 0,
       );
       expect(await page.textContent("footer")).toContain("not an API");
+      const canonical = page.locator("link[rel=canonical]");
+      if ((await canonical.count()) === 1) expect(await canonical.getAttribute("href")).toBe(url);
       for (const link of await linksOn()) note(link);
     }
     expect(pages).toBe(5 + LISTED.length);
@@ -189,7 +191,7 @@ describe.each([
     expect(watch.requests.filter(({ url }) => !url.startsWith(`${root}/`))).toEqual([]);
     const elsewhere = [...outside].filter((url) => !/^https:\/\/source-\d+\.example\//.test(url));
     const atService = ["docs", "guide", "indices", "basket", "compare", "plans", "alerts"];
-    const further = ["llms.txt", "changelog"];
+    const further = ["llms.txt", "changelog", "status.json"];
     expect(elsewhere.toSorted()).toEqual(
       service === null
         ? []

@@ -121,6 +121,8 @@ test("has the compiled files and the documentation, and no sources or tests", ()
     "deploy/chipboard.socket",
     "deploy/chipboard@.service",
     "deploy/compose.yml",
+    "deploy/fly-start",
+    "deploy/fly.toml",
     "deploy/guard",
     "deploy/kubernetes.yml",
     "deploy/monitoring/alerts.yml",

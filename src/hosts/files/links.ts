@@ -33,12 +33,14 @@ export function linkedPage(html: string, path: string, site: Site, isAnywhere = 
   const root = isAnywhere
     ? `${new URL(publicUrl).pathname.replace(/\/$/, "")}/`
     : rootOf(site.places.get(path) ?? path);
-  const leadsNowhere = (href: string): boolean => targetOf(href, path, site) === null;
+  // Absolute addresses are done first.
+  const leadsNowhere = (href: string): boolean =>
+    isRelative(href) && targetOf(href, path, site) === null;
   const unless = (whole: string, href: string): string => (leadsNowhere(href) ? "" : whole);
   const relative = (href: string): string => {
-    const target = targetOf(href, path, site);
+    const target = isRelative(href) ? targetOf(href, path, site) : undefined;
     if (target === null || target === undefined) return href;
-    if (!target.startsWith("/") || !isRelative(href)) return escaped(absolute(target, publicUrl));
+    if (!target.startsWith("/")) return escaped(target);
     return escaped(`${root}${target.slice(1)}` || "./");
   };
   return absoluteLinks(html, site)
