@@ -6,6 +6,7 @@ import { basketUrl } from "../site/requests.js";
 import { filled, siteFile } from "../site/site-files.ts";
 import { escaped } from "../site/text.js";
 import { referenceMain } from "./reference-page.ts";
+import { searchIndex } from "./search-index.ts";
 import { sourceText } from "./source-texts.ts";
 import { proseMain, withSlots } from "./texts.ts";
 
@@ -15,17 +16,21 @@ export function makeDocuments(): Readonly<Record<string, string>> {
   const llms = withSlots(sourceText("llms-text.txt"), true);
   // Its worked example is of the recorded market alone.
   const methodology = withSlots(sourceText("methodology-text.md"), false);
-  return {
+  const framed = {
     "alerts.html": proseMain(withSlots(sourceText("alerts-text.md"), true)),
+    "guide.html": proseMain(guide),
+    "methodology.html": proseMain(methodology),
+  };
+  return {
+    ...framed,
     "basket-request.html": basketRequest(),
     "changelog.html": proseMain(changelog()),
     "docs.html": referenceMain(),
-    "guide.html": proseMain(guide),
     "guide.md": guide,
     "llms.txt": llms,
-    "methodology.html": proseMain(methodology),
     "methodology.md": methodology,
     "openapi.json": `${JSON.stringify(openApiDocument(), null, 1)}\n`,
+    "search-index.js": searchIndex(framed),
   };
 }
 

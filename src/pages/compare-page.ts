@@ -8,7 +8,6 @@ import { carryDays } from "./catalog-days.ts";
 import { historyOffer } from "./contract-page.ts";
 import type { PageSource } from "../core/serve/document.ts";
 import { framed, rootOf } from "./page-frame.ts";
-import { proPictureHtml } from "./pro-picture.ts";
 
 export const comparePage = (
   terms: PlanTerms,
@@ -19,7 +18,6 @@ export const comparePage = (
     path: PAGES.compare.path,
     title: "Compare",
     main: filled(siteFile("compare.html"), {
-      picture: proPictureHtml(),
       carry: carryDays(catalog, maxCarryDays),
       tiers: tiersWhere(({ history }) => history !== null),
       offer: historyOffer(terms, rootOf(PAGES.compare.path)),

@@ -12,7 +12,7 @@ import {
   type ContractBody,
   type OtherRow,
 } from "../site/record.js";
-import { dateWords } from "../site/axis.js";
+import { dateWords, dayText } from "../site/axis.js";
 import { counted, escaped, foreign } from "../site/text.js";
 import type { CloseCounts } from "../public/payload-schemas.ts";
 import { DATA_ROUTES } from "../public/routes.ts";
@@ -50,6 +50,7 @@ export const contractPage = (body: ContractBody, around: Surroundings): PageSour
       around.board?.next_session_utc ?? null,
     ),
     details: `${detailsHtml(body)}${recordLink(body.id)}`,
+    words: `${body.spot_usd} ${body.unit} at ${sessionText(body.session_utc)}, ${body.basis}. ${wordsOf(body)}`,
     isLocked: false,
     isPast: false,
   });
@@ -87,10 +88,19 @@ export function lockedPage(
 <div><dt>Source</dt><dd>${foreign(contract.source)}</dd></div>
 </dl>`,
     ),
+    words: wordsOf(contract),
     isLocked: true,
     isPast: reason === "past",
   });
 }
+
+/** What everybody may know of a contract, as a sentence. */
+const wordsOf = ({ ticker, segment, unit, source }: Named & Pick<Contract, "unit" | "source">) =>
+  `${ticker}, ${segment}, in ${unit}. Source: ${source}.`;
+
+/** `28 Nov 2026, 12:00 UTC`, from an instant in ISO 8601. */
+const sessionText = (instant: string): string =>
+  `${dayText(instant.slice(0, 10))}, ${instant.slice(11, 16)} UTC`;
 
 /** Stands where an address asks for prices as they were known at another time. */
 export const pastWords = (root: string): string =>
@@ -159,12 +169,14 @@ function page(
   content: {
     readonly level: string;
     readonly details: string;
+    /** The contract in a sentence or two, for search engines and previews. */
+    readonly words: string;
     readonly isLocked: boolean;
     readonly isPast: boolean;
   },
 ): PageSource {
   const { terms, origin } = around;
-  const { isLocked, isPast, ...parts } = content;
+  const { isLocked, isPast, words: _, ...parts } = content;
   const url = origin + DATA_ROUTES.contract.path.replace("{id}", id);
   return framed({
     path: PAGES.contract.path.replace("{id}", id),
@@ -186,7 +198,9 @@ function page(
       publisher: placeHtml(terms.contact, ASK) ?? ASK,
       ...parts,
     }),
-    isIndexed: !isLocked,
+    description: content.words,
+    // Its figures would be of another moment.
+    isIndexed: !isPast,
     script: "contract.js",
     styles: ["assets/chart.css", "assets/skeleton.css", "assets/contract.css"],
   });

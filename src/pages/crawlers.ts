@@ -1,12 +1,10 @@
 /** For programs that collect pages: what to read, which pages there are, and what data is free. */
-import { KEYLESS } from "../market/tier.ts";
+import type { Contract } from "../market/contract.ts";
 import { PROGRAM } from "../lib/version.ts";
 import type { Board } from "../site/board.js";
-import { FILES } from "../store/paths.ts";
 import { DATA_ROUTES } from "../public/routes.ts";
 import { PAGES, type Page } from "../public/uncounted-routes.ts";
 import { xmlText } from "../core/publications/atom-feed.ts";
-import type { LiveSnapshot } from "../core/world.ts";
 import type { PageSource } from "../core/serve/document.ts";
 import { fileAt } from "./page-frame.ts";
 
@@ -14,16 +12,13 @@ import { fileAt } from "./page-frame.ts";
 export const robots = (origin: string): PageSource =>
   fileAt(PAGES.robots.path, `User-agent: *\nAllow: /\nSitemap: ${origin}${PAGES.sitemap.path}\n`);
 
-/** The fixed pages, and the pages of contracts whose record everybody may read (sitemaps.org). */
-export function sitemap(origin: string, snapshot: LiveSnapshot | null): PageSource {
-  const contracts = (snapshot?.free ?? []).filter(({ id }) =>
-    snapshot?.files.has(FILES.contract(KEYLESS.name, id)),
-  );
+/** The fixed pages, and the page of each contract (sitemaps.org). */
+export function sitemap(origin: string, catalog: readonly Contract[]): PageSource {
   const paths = [
     ...Object.values<Page>(PAGES)
       .filter(({ path, description }) => description !== undefined && path !== PAGES.contract.path)
       .map(({ path }) => path),
-    ...contracts.map(({ id }) => PAGES.contract.path.replace("{id}", id)),
+    ...catalog.map(({ id }) => PAGES.contract.path.replace("{id}", id)),
   ];
   const urls = paths.map((path) => `<url><loc>${xmlText(origin + path)}</loc></url>`);
   const body = `<?xml version="1.0" encoding="utf-8"?>

@@ -67,7 +67,9 @@ export function livePages(options: LivePagesOptions) {
   );
   makers.set(PAGES.plans.path, async (snapshot) => plansPage(plans, snapshot?.tiers));
   makers.set(PAGES.verify.path, async () => verifyPage());
-  makers.set(PAGES.sitemap.path, async (snapshot) => sitemap(origin, snapshot));
+  makers.set(PAGES.sitemap.path, async (snapshot) =>
+    sitemap(origin, (await catalogOf(snapshot)) ?? []),
+  );
   makers.set(PAGES.indices.path, async (snapshot) => indicesPage(await catalogOf(snapshot), false));
   makers.set(PAGES.basket.path, async (snapshot, overdue) => {
     const board = snapshot && (await freeBoard(snapshot, overdue));
@@ -154,6 +156,10 @@ export function livePages(options: LivePagesOptions) {
     // A relative address, so that the service works below a prefix.
     const refusal = withoutContract(snapshot, KEYLESS, id, "../contracts/", [], contracts);
     const { code } = refusal;
+    // For programs it names an address of the API.
+    if (isDenial(refusal) && code === "unknown_contract") {
+      return { ...refusal, detail: refusal.detail.replace(/; \/contracts .*$/s, ".") };
+    }
     if (code !== "key_required" && code !== "not_on_board") return refusal;
     const known = contracts.find(id) as Contract;
     const make: Maker = async (_, overdue) => lockedPage(code, known, await around(overdue));

@@ -6,7 +6,8 @@ import { KEY_TIER_NAMES, TIERS } from "../market/tier.ts";
 import { boardTable, coverageLine, sessionLine, type Board } from "../site/board.js";
 import { movesHtml } from "../site/overview.js";
 import { filled, siteFile } from "../site/site-files.ts";
-import { counted, escaped } from "../site/text.js";
+import { counted, escaped, foreign } from "../site/text.js";
+import { DATA_ROUTES } from "../public/routes.ts";
 import { PAGES } from "../public/uncounted-routes.ts";
 import { PLACE_WORDS, type PlanTerms } from "./plan-terms.ts";
 import { cadenceDays, carryDays } from "./catalog-days.ts";
@@ -14,7 +15,6 @@ import { datasetOf } from "./crawlers.ts";
 import type { PageSource } from "../core/serve/document.ts";
 import { framed } from "./page-frame.ts";
 import { fullestHistory, priceHtml, wayHtml } from "./plans-page.ts";
-import { proPictureHtml } from "./pro-picture.ts";
 
 export interface MarketContent {
   /** The free tier's. */
@@ -68,7 +68,7 @@ export function marketPage(content: MarketContent): PageSource {
 
 /** What everybody can know of the service before they have a key. */
 function doorHtml(
-  { catalog, terms, isSigned }: MarketContent,
+  { board, catalog, terms, isSigned, origin }: MarketContent,
   listed: readonly Contract[],
 ): string {
   const prices = KEY_TIER_NAMES.flatMap((name) => {
@@ -76,12 +76,47 @@ function doorHtml(
     return price === null ? [] : [`${TIERS[name].title} ${price}`];
   });
   const contracts = counted(listed.length, "contract");
+  const about = [
+    ["Publisher", terms.publisher && foreign(terms.publisher)],
+    ["For", terms.audience && foreign(terms.audience)],
+    ["Prices", kindsText(listed)],
+    ["Sources", sourcesHtml(listed)],
+  ].flatMap(([label, html]) => (html ? [`<div><dt>${label}</dt><dd>${html}</dd></div>`] : []));
+  const [first] = [...board.memory, ...board.semiconductor];
+  const path =
+    first === undefined
+      ? DATA_ROUTES.board.path
+      : DATA_ROUTES.contract.path.replace("{id}", first.id);
   return filled(siteFile("door.html"), {
     claim: `Price levels of ${contracts} and ${indicesOf(catalog).length} indices, published every 12 hours.`,
     way: wayHtml(terms, PLACE_WORDS.get_url, ""),
     prices: prices.length === 0 ? "" : `${prices.join(", ")}.`,
+    about: about.join("\n"),
+    request: escaped(origin + path),
     log: isSigned ? "A public signed log" : "A public log",
     depth: fullestHistory().toLowerCase(),
-    picture: proPictureHtml(),
   });
+}
+
+/** Values with how many contracts have each, the most frequent first. */
+function tally<Value>(values: readonly Value[]): (readonly [Value, number])[] {
+  const counts = new Map<Value, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return [...counts].toSorted(([, a], [, b]) => b - a);
+}
+
+/** `53 spot, 35 retail, 11 contract`, as far as the catalog says it. */
+const kindsText = (listed: readonly Contract[]): string =>
+  tally(listed.flatMap(({ priceType }) => priceType ?? []))
+    .map(([type, count]) => `${count} ${type}`)
+    .join(", ");
+
+const SOURCES_NAMED = 3;
+
+/** The sources that the catalog names, the most frequent first. */
+function sourcesHtml(listed: readonly Contract[]): string {
+  const sources = tally(listed.map(({ source }) => source));
+  const named = sources.slice(0, SOURCES_NAMED).map(([source]) => foreign(source));
+  const others = sources.length - named.length;
+  return named.join("; ") + (others === 0 ? "" : `; ${counted(others, "other")}`);
 }

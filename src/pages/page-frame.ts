@@ -177,11 +177,14 @@ export function framed(content: PageContent): PageSource {
   const page: Page | undefined = Object.values(PAGES).find((known) => isExact(path, known.path));
   const { description = page?.description ?? "" } = content;
   const at = (name: string): string => hrefOf(root, assetPath(name.replace(/^assets\//, "")));
-  const links = Object.values(PAGES).flatMap((page) => {
-    if (!("link" in page)) return [];
-    const current = page.path === path ? ' aria-current="page"' : "";
-    return [`<a href="${hrefOf(root, page.path)}"${current}>${page.link}</a>`];
-  });
+  const linksBy = (name: "link" | "further"): string =>
+    Object.values<Page>(PAGES)
+      .flatMap(({ path: to, [name]: words }) => {
+        if (words === undefined) return [];
+        const current = to === path ? ' aria-current="page"' : "";
+        return [`<a href="${hrefOf(root, to)}"${current}>${words}</a>`];
+      })
+      .join("\n");
   const body = filled(siteFile("frame.html"), {
     page: escaped(`${title} · ${PROGRAM.name}`),
     title: escaped(title),
@@ -201,7 +204,8 @@ export function framed(content: PageContent): PageSource {
       ...styles.map((style) => `<link rel="stylesheet" href="${at(style)}" />`),
       ...(script === undefined ? [] : scriptsHtml(root, script)),
     ].join("\n"),
-    navigation: links.join("\n"),
+    navigation: linksBy("link"),
+    further: linksBy("further"),
     offers: OFFERS,
     attribution: page?.hasFigures === true ? MARKS.attribution : "",
     main,

@@ -20,7 +20,7 @@ const PRICE = `a number of US dollars, 0 to ${MAX_USD}, with at most 2 decimals`
 const price = z.number(PRICE).refine(isPrice, PRICE).nullish();
 const PUBLIC = "public text, without user, password or key";
 const LINE = `text of 1 to ${MAX_CHARACTERS} characters on one line`;
-const support = z.string(LINE).refine(isShortLine, LINE).refine(isPublic, PUBLIC).nullish();
+const line = z.string(LINE).refine(isShortLine, LINE).refine(isPublic, PUBLIC).nullish();
 /** What a caller may show to others of an evidence file, in the publisher's words. */
 const SENTENCES_CHARACTERS = 1_000;
 const PERMISSION = `text of 1 to ${SENTENCES_CHARACTERS} characters on one line`;
@@ -38,14 +38,21 @@ const address = z.string(ADDRESS).refine(isAddress, ADDRESS).refine(isPublic, PU
 const places = { get_url: address, contact: address, terms_url: address };
 const tier = z
   .strictObject(
-    { usd_per_month: price, usd_per_year: price, support, ...places },
+    { usd_per_month: price, usd_per_year: price, support: line, ...places },
     `an object with usd_per_month, usd_per_year, support, ${PLACES.join(", ")}, or some of them`,
   )
   .optional();
 const tiers = Object.fromEntries(KEY_TIER_NAMES.map((name) => [name, tier]));
 const file = z.strictObject(
-  { ...(tiers as Record<KeyTierName, typeof tier>), ...places, evidence: permission },
-  `an object with ${[...KEY_TIER_NAMES, ...PLACES, "evidence"].join(", ")}, or some of them`,
+  {
+    ...(tiers as Record<KeyTierName, typeof tier>),
+    ...places,
+    evidence: permission,
+    // Who publishes the prices, and for whom: a line each on the front page.
+    publisher: line,
+    audience: line,
+  },
+  `an object with ${[...KEY_TIER_NAMES, ...PLACES, "evidence", "publisher", "audience"].join(", ")}, or some of them`,
 );
 
 /** The terms of each tier, and where to get a plan. */

@@ -1,6 +1,6 @@
 /** The page that tells a person of a refusal. */
 import { filled, siteFile } from "../site/site-files.ts";
-import { escaped } from "../site/text.js";
+import { escaped, readableText } from "../site/text.js";
 import { PROBLEMS, type Denial } from "../public/problems.ts";
 import { shownText } from "../public/query.ts";
 import { PAGES } from "../public/uncounted-routes.ts";
@@ -8,6 +8,9 @@ import { asSent, framed, hrefOf, rootOf, type Service } from "./page-frame.ts";
 
 /** No page is deeper. A path of nothing but slashes must not make a page of megabytes. */
 const MAX_DEPTH = 16;
+
+/** Another plan may be the way on. */
+const OF_PLANS: readonly number[] = [401, 403, 429];
 
 /** The page for a request of `path`; null: no page is so deep. */
 export function problemPage(
@@ -19,13 +22,15 @@ export function problemPage(
   const depth = path.split("/").length - 1;
   if (!path.startsWith("/") || depth > MAX_DEPTH) return null;
   const { title } = PROBLEMS[code];
+  const said = readableText(detail);
   const root = rootOf(path);
   const near = (extras.did_you_mean ?? []).map(
     (id) => `<a href="${root}contracts/${escaped(id)}">${escaped(id)}</a>`,
   );
   const main = filled(siteFile("problem.html"), {
     title: escaped(title),
-    detail: escaped(detail),
+    detail: escaped(said),
+    way: OF_PLANS.includes(status) ? `<a href="${root}plans">See the plans</a>` : "",
     asked: status === 404 ? escaped(shownText(path)) : "",
     near: near.join(" or "),
     root,
@@ -35,7 +40,7 @@ export function problemPage(
     request: requestId,
   });
   // No page of the navigation has this path, so that none is marked as the current one.
-  const page = { path: `${"/".repeat(depth)}-`, title, main, description: detail };
-  return asSent(framed({ ...page, styles: ["assets/problem.css"], isIndexed: false }), service)
-    .body;
+  const page = { path: `${"/".repeat(depth)}-`, title, main, description: said };
+  const framing = { script: "page.js", styles: ["assets/problem.css"], isIndexed: false };
+  return asSent(framed({ ...page, ...framing }), service).body;
 }

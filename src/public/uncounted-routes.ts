@@ -205,6 +205,8 @@ export interface Page {
   readonly path: string;
   /** Its name at the top of every page. */
   readonly link?: string;
+  /** Its name below "More" at the top of every page. */
+  readonly further?: string;
   /** The page's subject, for search engines and previews. */
   readonly description?: string;
   /** Whether it has figures of the served snapshot, so that their source is named on it. */
@@ -255,11 +257,13 @@ export const PAGES = {
   },
   corrections: {
     path: "/corrections",
+    further: "Corrections",
     description: "Which published levels were changed later, when, and why.",
     hasFigures: true,
   },
   verify: {
     path: "/verify",
+    further: "Verify evidence",
     description: "Proves a file of evidence for a settled figure, in your browser.",
   },
   guide: {
@@ -270,6 +274,7 @@ export const PAGES = {
   guideMarkdown: { path: "/guide.md" },
   alerts: {
     path: "/alerts",
+    further: "Alerts",
     description: "Alerts when a price crosses a level or moves: cron, webhook, e-mail.",
   },
   methodology: {
@@ -287,7 +292,11 @@ export const PAGES = {
     link: "API",
     description: "Every endpoint of the HTTP API: parameters, fields, examples, errors.",
   },
-  changelog: { path: "/changelog", description: "Changes in each version of the API." },
+  changelog: {
+    path: "/changelog",
+    further: "Changelog",
+    description: "Changes in each version of the API.",
+  },
   /** What programs that collect pages ask for. */
   robots: { path: "/robots.txt" },
   sitemap: { path: "/sitemap.xml" },

@@ -2,7 +2,7 @@
  * Requests to the service. The key is kept until the tab closes, or on the device if the reader wishes; it is sent in
  * a header field only.
  */
-import { withDecimals } from "./text.js";
+import { readableText, withDecimals } from "./text.js";
 
 const STORED_AS = "chipboard-key";
 
@@ -124,8 +124,9 @@ const mayPass = ({ status }) => status === 0 || status >= 500;
  * @param {() => void} retry
  */
 export function tellProblem(place, problem, retry) {
-  place.textContent = problem.detail;
+  place.textContent = readableText(problem.detail);
   place.hidden = false;
+  if (OF_PLANS.includes(problem.status)) place.append(" ", plansLink());
   if (!mayPass(problem)) return;
   const button = document.createElement("button");
   button.type = "button";
@@ -135,6 +136,16 @@ export function tellProblem(place, problem, retry) {
     retry();
   });
   place.append(" ", button);
+}
+
+/** Another plan may be the way on from these. */
+const OF_PLANS = [401, 403, 429];
+
+export function plansLink() {
+  const link = document.createElement("a");
+  link.href = new URL("plans", ROOT).href;
+  link.textContent = "See the plans";
+  return link;
 }
 
 /** @param {HTMLElement} place */

@@ -17,7 +17,7 @@ import { changeWords, sessionOf, startOf } from "./levels.js";
 import { daysOnPage } from "./page-days.js";
 import { choicesWith, makePicker } from "./picker.js";
 import { basketQuery, basketUrl, readBasket } from "./requests.js";
-import { copyLink } from "./save.js";
+import { copyLink, sessionNote } from "./save.js";
 import { makeSortable } from "./table.js";
 import { counted, foreign } from "./text.js";
 
@@ -244,7 +244,11 @@ async function showCosts(query, body, changes) {
     decimals: Infinity,
     fileName: `chipboard-${session_utc.slice(0, 13)}Z-${caller.tier}-basket`,
     column: "cost_usd",
-    notes: [attribution, `What ${query} cost together on each day, at the levels then in force.`],
+    notes: [
+      sessionNote(session_utc, null),
+      attribution,
+      `What ${query} cost together on each day, at the levels then in force.`,
+    ],
   });
 }
 

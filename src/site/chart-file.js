@@ -14,7 +14,7 @@ const MOST_LINES = 4;
 
 /** Light colours of style.css, and the marks as in chart.css and compare.css: a file is printed or put into a document. */
 const STYLE = `
-text { font: 13px Inter, system-ui, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", sans-serif; fill: #595e66; font-variant-numeric: tabular-nums; }
+text { font: 13px "Figtree Variable", system-ui, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", sans-serif; fill: #595e66; font-variant-numeric: tabular-nums; }
 .title { font-size: 20px; font-weight: 600; fill: #16191d; }
 .note { font-size: 12px; }
 line { stroke: #dcdee1; shape-rendering: crispEdges; }

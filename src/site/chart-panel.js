@@ -1,11 +1,10 @@
 /** A chart with its controls: title, ranges, cursor, and buttons that save it. Pages call `showChart`. */
 import { fromAddress, keepInAddress } from "./address.js";
-import { chartFile, levelsCsv } from "./chart-file.js";
 import { chartHtml } from "./chart.js";
 import { addCursor, closeReader } from "./cursor.js";
 import { layout } from "./layout.js";
 import { drawnOf, firstRange, perGigabyte, rangesWithin, titleOf } from "./levels.js";
-import { keep, keepButtons } from "./save.js";
+import { citation, keep, keepButtons } from "./save.js";
 
 /**
  * @typedef {object} Files
@@ -15,8 +14,9 @@ import { keep, keepButtons } from "./save.js";
  * @property {number} depthDays Of the caller's tier; longer ranges are not offered.
  * @property {string} fileName What names of saved files begin with; range and scale follow.
  * @property {string} column What the column of levels in the CSV is named.
- * @property {readonly string[]} notes Lines below the saved chart, such as the credit line.
- * @property {string} [range] The only range; there are neither choices nor buttons.
+ * @property {readonly string[]} notes Lines below the saved chart: source, session, credit line. A citation has them too.
+ * @property {string} [range] The only range; there are no choices, and the files alone are offered.
+ * @property {string} [publication] The number that a cited address has; without it the address is as it stands.
  * @property {number | null} [capacityGb] With it the chart also shows the price per gigabyte.
  * @property {readonly { session_utc: string, capacity_gb?: number | null }[]} [breaks] With the capacity before each.
  * @property {string} [request] The address that the levels came from.
@@ -55,7 +55,7 @@ export function showChart(box, panel) {
     const drawn = layout(points, options);
     const scale = capacityGb === null ? "" : scaleButton(isPerGb);
     const tools = toolsHtml(rangeButtons(ranges, range) + scale, request !== undefined);
-    box.innerHTML = chartHtml(drawn, isBare ? "" : tools);
+    box.innerHTML = chartHtml(drawn, isBare ? toolsHtml("", false, true) : tools);
     const charted = /** @type {HTMLElement} */ (box.querySelector(".charted"));
     addCursor(charted, drawn, closeReader(drawn));
     box.querySelector(".chart-tools")?.addEventListener("click", ({ target }) => {
@@ -73,14 +73,34 @@ export function showChart(box, panel) {
         /** @type {HTMLElement} */ (box.querySelector("[data-per]")).focus();
       }
       if (what === "link") keepInAddress({ range });
-      keep(button, {
-        csv: () => levelsCsv([{ id: panel.column, points }]),
-        svg: () => chartFile(points, options, panel.notes),
+      void keep(button, {
+        csv: async () => (await files()).levelsCsv([{ id: panel.column, points }]),
+        svg: async () => (await files()).chartFile(points, options, panel.notes),
+        cite: () => citation(options.title, panel.notes, addressOf(range, panel.publication)),
         name: `${panel.fileName}-${range}${divided === null ? "" : "-per-gb"}`,
         requests: request === undefined ? [] : [request],
       });
     });
   }
+}
+
+/** Few readers save a chart. */
+const files = async () => await import("./chart-file.js");
+
+/**
+ * The address that shows the chart again, as of the publication if one is given.
+ *
+ * @param {string} range
+ * @param {string | undefined} publication
+ */
+function addressOf(range, publication) {
+  const address = new URL(location.href);
+  address.searchParams.set("range", range);
+  if (publication !== undefined) {
+    address.searchParams.delete("as_of");
+    address.searchParams.set("publication", publication);
+  }
+  return address.href;
 }
 
 /** @param {readonly string[]} ranges @param {string} chosen */
@@ -96,6 +116,6 @@ export function rangeButtons(ranges, chosen) {
 export const scaleButton = (isPerGb) =>
   `<button type="button" data-per="gb" aria-pressed="${isPerGb}">USD per GB</button>`;
 
-/** @param {string} choices HTML @param {boolean} hasRequest */
-export const toolsHtml = (choices, hasRequest) =>
-  `<div class="tools chart-tools">${choices}<span class="apart"></span>${keepButtons(hasRequest)}</div>`;
+/** @param {string} choices HTML @param {boolean} hasRequest @param {boolean} [isFiles] whether only files are offered */
+export const toolsHtml = (choices, hasRequest, isFiles = false) =>
+  `<div class="tools chart-tools">${choices}<span class="apart"></span>${keepButtons(hasRequest, isFiles)}</div>`;

@@ -5,7 +5,6 @@
 import { fromAddress, keepInAddress } from "./address.js";
 import { ask, askJson, BROKEN_OFF, endProblem, ROOT, tellProblem } from "./api.js";
 import { rangeButtons, toolsHtml } from "./chart-panel.js";
-import { FILE_PLOT, levelsCsv } from "./chart-file.js";
 import * as comparison from "./comparison.js";
 import { dayText } from "./axis.js";
 import { addCursor } from "./cursor.js";
@@ -24,7 +23,7 @@ import {
 import { daysOnPage } from "./page-days.js";
 import { presetsOf } from "./presets.js";
 import { choicesWith, makePicker } from "./picker.js";
-import { keep } from "./save.js";
+import { citation, keep, sessionNote } from "./save.js";
 import { changeHtml, counted, escaped, foreign } from "./text.js";
 
 /** @typedef {import("./levels.js").Point} Point */
@@ -245,9 +244,10 @@ function draw(lines, unknown) {
       void showChanged(changed);
       return;
     }
-    keep(button, {
-      csv: () => levelsCsv(scaled.lines),
+    void keep(button, {
+      csv: async () => (await import("./chart-file.js")).levelsCsv(scaled.lines),
       svg: drawing.file,
+      cite: drawing.cite,
       name: `chipboard-${to.slice(0, 13)}Z-${caller.tier}-comparison-${scale}-${range}`,
       requests: /** @type {const} */ (["ids", "indices"]).flatMap((kind) => {
         const path = pathOf(kind, lines);
@@ -265,12 +265,21 @@ function draw(lines, unknown) {
  * @param {{ from: string, isLog: boolean }} options
  */
 function drawingOf(lines, scale, { from, isLog }) {
-  if (lines.length === 0) return { head: "", html: "", equip: () => {}, file: () => "" };
+  if (lines.length === 0) {
+    const none = () => "";
+    return { head: "", html: "", equip: () => {}, file: none, cite: none };
+  }
   const title = lines.map(({ name }) => name).join(", ");
   const unit = comparison.scaleWords(scale, lines, from);
   const options = { from, to, isLog, isRebased: scale === "rebased" };
   const heightPx = matchMedia("(min-width: 720px)").matches ? 420 : 320;
   const drawn = comparison.layoutOf(lines, { ...options, widthPx: box.clientWidth, heightPx });
+  const sources = [...new Set(lines.flatMap(({ id }) => records.get(id)?.source ?? []))];
+  const notes = [
+    ...(sources.length === 0 ? [] : [`Sources: ${sources.join("; ")}`]),
+    sessionNote(to, null),
+    byId("attribution").textContent ?? "",
+  ];
   const breaks = comparison
     .breakWords(lines)
     .map((words) => `<p class="note">${foreign(words)}</p>`);
@@ -281,14 +290,17 @@ function drawingOf(lines, scale, { from, isLog }) {
       const charted = /** @type {HTMLElement} */ (box.querySelector(".charted"));
       addCursor(charted, drawn, comparison.linesReader(drawn));
     },
-    file: () => {
+    cite: () => citation(title, [unit, ...notes], location.href),
+    file: async () => {
+      const { FILE_PLOT, svgFile } = await import("./chart-file.js");
       const laid = comparison.layoutOf(lines, { ...options, ...FILE_PLOT });
-      const notes = [
-        ...comparison.breakWords(lines),
-        `Session ${to.slice(0, 16).replace("T", " ")} UTC, chipboard. ${location.href}`,
-        byId("attribution").textContent ?? "",
-      ];
-      return comparison.comparisonFile(laid, title, unit, notes);
+      return svgFile(
+        comparison.filedComparison(laid, title, unit, [
+          ...comparison.breakWords(lines),
+          ...notes,
+          location.href,
+        ]),
+      );
     },
   };
 }

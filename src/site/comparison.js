@@ -3,7 +3,6 @@
  * browser.
  */
 import { dateTicks, dateWords, dayAt, dayText, levelTicks } from "./axis.js";
-import { svgFile } from "./chart-file.js";
 import { decimalOf, placesOf, quotient, rounded } from "./decimal.js";
 import * as layout from "./layout.js";
 import { comparablePoints, drawnFrom, perGigabyte, sessionOf, startOf, textOf } from "./levels.js";
@@ -334,27 +333,26 @@ export function comparisonHtml(drawn, title) {
 }
 
 /**
- * The chart as a file, which opens alone.
+ * The chart as `svgFile` of chart-file.js takes it.
  *
  * @param {ComparisonLayout} drawn laid out for a file
  * @param {string} title
  * @param {string} unit
  * @param {readonly string[]} notes
  */
-export const comparisonFile = (drawn, title, unit, notes) =>
-  svgFile({
-    ...partsOf(drawn),
-    title,
-    unit,
-    label: labelOf(drawn, title),
-    gutterPx: drawn.gutterPx,
-    endPx: drawn.endPx,
-    legend: drawn.lines.map(({ place, name }) => ({
-      sample: sampleOf(place),
-      words: escaped(name),
-    })),
-    notes,
-  });
+export const filedComparison = (drawn, title, unit, notes) => ({
+  ...partsOf(drawn),
+  title,
+  unit,
+  label: labelOf(drawn, title),
+  gutterPx: drawn.gutterPx,
+  endPx: drawn.endPx,
+  legend: drawn.lines.map(({ place, name }) => ({
+    sample: sampleOf(place),
+    words: escaped(name),
+  })),
+  notes,
+});
 
 /**
  * Reads all lines at an instant: of each the level in force.

@@ -7,6 +7,7 @@ import { lineOfContract } from "./history.js";
 import { withKey } from "./key.js";
 import { changesOfContract } from "./levels.js";
 import { closesTable, detailsHtml, levelHtml, othersHtml } from "./record.js";
+import { sessionNote } from "./save.js";
 import { offerSettlements } from "./settlements.js";
 import { foreign } from "./text.js";
 
@@ -155,8 +156,10 @@ function showHistory(body, csv, publication, { tier, offer }) {
     capacityGb: body.capacity_gb,
     breaks: body.breaks,
     request: historyUrl(publication),
+    ...(publication !== null && { publication }),
     notes: [
-      `${body.ticker}, ${body.id}. Session ${body.session_utc.slice(0, 16).replace("T", " ")} UTC, chipboard.`,
+      `${body.ticker}, ${body.id}. Source: ${body.source}`,
+      sessionNote(body.session_utc, publication),
       body.attribution,
     ],
   });

@@ -15,11 +15,12 @@ import {
 import { indexName, indicesTable } from "./indices-table.js";
 import { withKey } from "./key.js";
 import { changesOfSeries, lineOfIndex } from "./levels.js";
+import { sessionNote } from "./save.js";
 import { offerSettlements } from "./settlements.js";
 import { makeSortable } from "./table.js";
 import { counted, escaped, foreign, grouped } from "./text.js";
 
-/** @typedef {import("./contributions.js").OneIndex} OneIndex */
+/** @typedef {import("./contributions.js").OneIndex & { publication: string | null }} OneIndex */
 
 const byId = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
@@ -72,8 +73,10 @@ async function choose(id) {
   endProblem(byId("one-problem"));
   if (!known.has(id)) {
     byId("one").ariaBusy = "true";
-    const { body, problem } = await askDecimals(withAsOf(`indices/${encodeURIComponent(id)}`));
-    if (problem === null) known.set(id, body);
+    const { body, publication, problem } = await askDecimals(
+      withAsOf(`indices/${encodeURIComponent(id)}`),
+    );
+    if (problem === null) known.set(id, { ...body, publication });
     else if (id === chosen) keepDrawn(problem);
   }
   const body = known.get(id);
@@ -135,7 +138,7 @@ function show(body) {
 }
 
 /** @param {OneIndex} body */
-function showSeries({ series, session_utc, attribution }) {
+function showSeries({ series, session_utc, attribution, publication }) {
   const { base } = series;
   const box = byId("series");
   box.textContent = "The series has no close yet.";
@@ -153,7 +156,8 @@ function showSeries({ series, session_utc, attribution }) {
     heightPx: matchMedia("(min-width: 1280px)").matches ? 460 : 300,
     fileName: `chipboard-${session_utc.slice(0, 13)}Z-${caller.tier}-index-${chosen}`,
     column: chosen,
-    notes: [attribution],
+    ...(publication !== null && { publication }),
+    notes: [sessionNote(session_utc, publication), attribution],
   });
 }
 

@@ -6,12 +6,12 @@ import {
   forgetKey,
   IS_FILE,
   onCallsLeft,
-  ROOT,
+  plansLink,
   storedKey,
   storeKey,
   tellProblem,
 } from "./api.js";
-import { counted, escaped } from "./text.js";
+import { counted, readableText } from "./text.js";
 
 /**
  * What `/usage` says of the caller.
@@ -61,7 +61,9 @@ export async function withKey(show) {
   form.hidden = opener.hidden = false;
   kept.hidden = DEVICE === null;
   opener.addEventListener("click", () => {
-    opener.ariaExpanded = String(opener.ariaExpanded !== "true");
+    const isOpen = opener.ariaExpanded !== "true";
+    opener.ariaExpanded = String(isOpen);
+    if (isOpen) field.focus();
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -186,14 +188,9 @@ function refuse({ code, status, detail }, isGiven) {
   const isKept = storedKey() !== null;
   // The field is seen where the form folds away.
   if (!isKept) opener.ariaExpanded = "true";
-  say(isKept ? "The key is kept." : detail, !isKept);
+  say(isKept ? "The key is kept." : readableText(detail), !isKept);
   if (isRefused) {
-    const words = WAYS_ON[code] ?? "";
-    const plans = new URL("plans", ROOT).href;
-    message.insertAdjacentHTML(
-      "beforeend",
-      ` ${words} <a href="${escaped(plans)}">See the plans</a>`,
-    );
+    message.append(` ${WAYS_ON[code] ?? ""} `, plansLink());
   }
   if (isGiven) field.select();
 }

@@ -33,6 +33,8 @@ const wanted = {
 /** The sentence on the whole board (HTML), and its order in words; empty: its own. */
 let coverage = "";
 let order = "";
+/** @type {import("./key.js").Caller} */
+let caller;
 /** @type {HTMLTableRowElement[]} */
 let rows = [];
 /** @type {(order: string) => void} */
@@ -222,7 +224,7 @@ async function showLines(session, ofBoard) {
   const { sparklines, days, indices = [] } = spark.snapshot === ofBoard ? spark.body : {};
   const linesOf = (/** @type {readonly Line[]} */ all) =>
     new Map(all.map((line) => [line.id, line]));
-  if (listed.snapshot === ofBoard) await showIndices(listed.body.indices, linesOf(indices));
+  if (listed.snapshot === ofBoard) await showIndices(listed, linesOf(indices));
   // Without indices it is of an older program: its closes have no days.
   const lines = linesOf(indices.length === 0 ? [] : sparklines);
   const daysOf = linesOf(indices.length === 0 ? [] : days);
@@ -243,10 +245,12 @@ async function showLines(session, ofBoard) {
 }
 
 /**
- * @param {readonly import("./overview.js").Index[]} indices the composite first
+ * @param {{ body: any, publication: string | null }} listed the answer of `/indices`, the composite first
  * @param {ReadonlyMap<string, Line>} lines
  */
-async function showIndices(indices, lines) {
+async function showIndices({ body, publication }, lines) {
+  /** @type {readonly import("./overview.js").Index[]} */
+  const indices = body.indices;
   byId("indices").innerHTML = overviewTable(indices, lines);
   const [composite] = indices;
   const closes = lineOf(composite, lines);
@@ -257,6 +261,7 @@ async function showIndices(indices, lines) {
   const changes = changesOfCloses(closes);
   // The figures of the board need not wait for it.
   const { showChart } = await import("./chart-panel.js");
+  const { sessionNote } = await import("./save.js");
   showChart(byId("composite"), {
     line: lineOfIndex(closes),
     name: "Memory and semiconductor prices",
@@ -265,10 +270,10 @@ async function showIndices(indices, lines) {
     unit: "Composite, points",
     depthDays: 0,
     decimals: 2,
-    heightPx: 280,
-    fileName: "composite",
+    heightPx: 200,
+    fileName: `chipboard-${body.session_utc.slice(0, 13)}Z-${caller.tier}-index-composite`,
     column: composite?.id ?? "",
-    notes: [],
+    notes: [sessionNote(body.session_utc, publication), body.attribution],
   });
 }
 
@@ -288,7 +293,8 @@ function endOverview() {
 }
 
 control();
-await withKey(async () => {
+await withKey(async (known) => {
+  caller = known;
   byId("overview").hidden = false;
   const problem = await showBoard();
   endOverview();

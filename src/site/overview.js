@@ -58,7 +58,7 @@ export function contractLine(line, session, carryDays) {
 }
 
 /** How many indices the table has; the page of the indices has all. */
-const INDICES_SHOWN = 13;
+const INDICES_SHOWN = 8;
 
 /**
  * A row for each of the first indices, and the way to all: name, line of 90 days, its changes of 30 days and one.
@@ -104,7 +104,9 @@ export function overviewTable(indices, lines) {
   );
 }
 
-const MOVES = 5;
+const MOVES = 3;
+/** A board where fewer moved has a sentence. */
+const FEW_MOVES = 10;
 
 /**
  * The contracts that rose most and fell most in 24 hours; equal ones in the order of the boards. Where that
@@ -123,7 +125,7 @@ export function movesHtml({ memory, semiconductor }) {
   });
   const linkOf = (/** @type {{ id: string, name: string }} */ { id, name }) =>
     `<a href="contracts/${encodeURIComponent(id)}">${foreign(name)}</a>`;
-  if (moves.length <= 2 * MOVES) {
+  if (moves.length <= FEW_MOVES) {
     const counts = sides.map(({ way, side }) => `${side.length} ${way > 0 ? "up" : "down"}`);
     for (const [change, words] of /** @type {const} */ ([
       [0, "unchanged"],

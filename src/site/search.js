@@ -1,4 +1,7 @@
-/** The search in the masthead of every page: over all contracts and indices, which are public. */
+/**
+ * The search in the masthead of every page: over all contracts and indices, pages, endpoints, and the sections of the
+ * documents. All of it is public.
+ */
 import { IS_FILE, ROOT, send } from "./api.js";
 import { makePicker } from "./picker.js";
 import { foreign } from "./text.js";
@@ -14,6 +17,7 @@ const MOST = 12;
  * @property {string} html
  * @property {string} name In lower case.
  * @property {string} text Everything that a word may be of, in lower case.
+ * @property {string} joined The same without signs in words: `DDR-5` is found by `ddr5`, and the other way round.
  */
 
 /** Null: not asked for yet. @type {Promise<void> | null} */
@@ -24,15 +28,24 @@ let choices = [];
 /** Asks for the names when the reader first comes here. It costs no call. */
 async function load() {
   const path = IS_FILE ? "data/contracts.json" : "api/public/v1/contracts";
-  const response = await send(new URL(path, ROOT), null).catch(() => null);
+  const [response, index] = await Promise.all([
+    send(new URL(path, ROOT), null).catch(() => null),
+    // A site of files has few of the documents.
+    IS_FILE ? [] : loadIndex().catch(() => null),
+  ]);
   const body = response?.ok ? await response.json().catch(() => null) : null;
-  if (body === null) {
-    loading = null;
-    return;
-  }
-  choices = choicesOf(body);
+  // What came is found; the next visit of the field asks again.
+  if (body === null || index === null) loading = null;
+  choices = [
+    ...(body === null ? [] : choicesOf(body)),
+    ...(index ?? []).map(([id = "", name = "", kind = "", words = ""]) =>
+      choiceOf(id, name, kind, [words]),
+    ),
+  ];
   if (document.activeElement === field) field.dispatchEvent(new Event("input"));
 }
+
+const loadIndex = async () => (await import("./documents/search-index.js")).default;
 
 /**
  * @typedef {Pick<import("zod").infer<typeof import("../public/answer-schemas.ts").contracts>, "contracts" | "segments">} Names
@@ -61,27 +74,65 @@ const choicesOf = ({ contracts, segments }) => [
  * @param {readonly string[]} words
  * @returns {Choice}
  */
-const choiceOf = (id, name, more, words) => ({
-  id,
-  html: `${foreign(name)} <small>${foreign(more)}</small>`,
-  name: name.toLowerCase(),
-  text: [name, more, ...words].join(" ").toLowerCase(),
-});
+function choiceOf(id, name, more, words) {
+  const text = [name, more, ...words].join(" ").toLowerCase();
+  return {
+    id,
+    html: `${foreign(name)} <small>${foreign(more)}</small>`,
+    name: name.toLowerCase(),
+    text,
+    joined: text.split(/\s+/).map(joinedOf).join(" "),
+  };
+}
+
+/** @param {string} text in lower case */
+const joinedOf = (text) => text.replace(/[^\p{L}\p{N}]+/gu, "");
 
 /**
- * What holds every word; first what begins with them.
+ * What holds every word; first what begins with them, then what has them in its name. If nothing does, what has words
+ * with one letter more, less or other.
  *
  * @param {string} wanted
  */
 function find(wanted) {
   const query = wanted.toLowerCase();
-  const words = query.split(/\s+/);
-  const found =
-    query === "" ? [] : choices.filter(({ text }) => words.every((word) => text.includes(word)));
-  const isNone = query !== "" && choices.length > 0 && found.length === 0;
-  none.textContent = isNone ? `Nothing matches \u{201C}${wanted}\u{201D}.` : "";
+  const words = query.split(/\s+/).filter((word) => joinedOf(word) !== "");
+  if (words.length === 0) return [];
+  /** @param {(choice: Choice, word: string) => boolean} holds */
+  const allWith = (holds) => choices.filter((each) => words.every((word) => holds(each, word)));
+  let found = allWith(
+    ({ text, joined }, word) => text.includes(word) || joined.includes(joinedOf(word)),
+  );
+  if (found.length === 0) {
+    found = allWith(({ text }, word) =>
+      text.split(/[^\p{L}\p{N}]+/u).some((other) => isNear(joinedOf(word), other)),
+    );
+  }
+  none.textContent =
+    choices.length > 0 && found.length === 0 ? `Nothing matches \u{201C}${wanted}\u{201D}.` : "";
   const begin = found.filter(({ name }) => name.startsWith(query));
-  return [...new Set([...begin, ...found])].slice(0, MOST);
+  const named = found.filter(({ name }) => words.every((word) => name.includes(word)));
+  return [...new Set([...begin, ...named, ...found])].slice(0, MOST);
+}
+
+const SHORTEST_NEAR = 4;
+
+/**
+ * Whether a word differs from the beginning of another by at most one letter.
+ *
+ * @param {string} word
+ * @param {string} other
+ */
+function isNear(word, other) {
+  if (word.length < SHORTEST_NEAR || other.length < word.length - 1) return false;
+  let at = 0;
+  while (at < word.length && word[at] === other[at]) at += 1;
+  const [rest, others] = [word.slice(at), other.slice(at)];
+  return (
+    others.startsWith(rest.slice(1)) ||
+    others.slice(1).startsWith(rest.slice(1)) ||
+    others.slice(1).startsWith(rest)
+  );
 }
 
 field.addEventListener("focus", () => {

@@ -112,6 +112,23 @@ export const instantHtml = (instant) =>
   `<time datetime="${escaped(instant)}">${escaped(instant.slice(0, 10))} ${escaped(instant.slice(11, 16))} UTC</time>`;
 
 /**
+ * A text of the API for people: each instant in it as `1 Dec 2026, 00:00 UTC`.
+ *
+ * @param {string} text
+ */
+export const readableText = (text) =>
+  text.replace(/\d{4}-\d\d-\d\dT(\d\d:\d\d):\d\d\.\d{3}Z/g, (instant, time) =>
+    Number.isNaN(Date.parse(instant)) ? instant : `${DAY.format(Date.parse(instant))}, ${time} UTC`,
+  );
+
+const DAY = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric",
+  month: "short",
+  year: "numeric",
+  timeZone: "UTC",
+});
+
+/**
  * A count with its noun: `1 session`, `3 sessions`.
  *
  * @param {number} count

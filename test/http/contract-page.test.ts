@@ -138,7 +138,11 @@ describe("without a key", () => {
           ? "Delisted. Unlock its history from <b>9 USD</b> a month."
           : "Priced every 12 hours. Unlock price and history from <b>9 USD</b> a month.",
       );
-      expect(text).toContain('<meta name="robots" content="noindex" />');
+      expect(text).not.toContain("noindex");
+      const facts = contracts.find((one: { id: string }) => one.id === id);
+      expect(text).toContain(
+        `<meta name="description" content="${facts.ticker}, ${facts.segment}, in ${facts.unit}. Source: ${facts.source}." />`,
+      );
       expect(text).toContain(`<h1><bdi>${name}</bdi></h1>`);
       const told = counts.get(id);
       if (told === undefined) throw new Error(`/contracts has no ${id}`);

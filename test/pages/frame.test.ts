@@ -59,7 +59,7 @@ describe("the head", () => {
   test("each page has a description of its own, the texts of a preview, and its address", async () => {
     const descriptions = new Set<string | undefined>();
     const cards = new Set<string>();
-    for (const path of [...FOUND, ...FREE]) {
+    for (const path of [...FOUND, ...FREE, ...KEYED]) {
       const text = await html(path);
       const description = valueIn(text, '<meta name="description"', "content");
       expect(description?.length).toBeGreaterThan(20);
@@ -78,7 +78,7 @@ describe("the head", () => {
       expect(card.startsWith(`${front.root}/assets/`)).toBe(true);
       cards.add(card);
     }
-    expect(descriptions.size).toBeGreaterThanOrEqual(FOUND.length + 1);
+    expect(descriptions.size).toBe(FOUND.length + FREE.length + KEYED.length);
     const [card = "", ...others] = cards;
     const picture = await fetch(card);
     expect([picture.status, picture.headers.get("content-type"), others]).toEqual([
@@ -98,9 +98,10 @@ describe("the head", () => {
     }
   });
 
-  test("search engines leave out what shows nothing without a key, and refusals", async () => {
+  test("search engines leave out pages as of another moment, and refusals", async () => {
     const missing = await proxy.get("/none", { headers: { accept: "text/html" } });
-    for (const text of [...(await Promise.all(KEYED.map(html))), missing.text]) {
+    const past = KEYED.map((path) => html(`${path}?as_of=2026-11-20`));
+    for (const text of [...(await Promise.all(past)), missing.text]) {
       expect(valueIn(text, '<meta name="robots"', "content")).toBe("noindex");
       expect(text).not.toMatch(/canonical|og:url|og:image/);
     }
@@ -147,7 +148,7 @@ describe("for programs that collect pages", () => {
     expect(paths.slice(FOUND.length)).toEqual(
       expect.arrayContaining(FREE.filter((path) => !path.includes("delisted"))),
     );
-    expect(paths.join()).not.toContain("keyed-");
+    expect(paths).toEqual(expect.arrayContaining(KEYED));
   });
 
   test("before the first session the sitemap has the fixed pages, each of which answers", async () => {
@@ -283,6 +284,15 @@ describe("on a telephone", () => {
       await page.getByRole("button", { name: "Menu" }).press("Enter");
       const linked = Object.values<routes.Page>(routes.PAGES).flatMap((each) => each.link ?? []);
       expect(await names.filter({ visible: true }).allTextContents()).toEqual(linked);
+      await page.locator(".further summary").press("Enter");
+      const further = Object.values<routes.Page>(routes.PAGES).flatMap(
+        (each) => each.further ?? [],
+      );
+      expect(await names.filter({ visible: true }).allTextContents()).toEqual([
+        ...linked,
+        ...further,
+        "Settlements",
+      ]);
       expect(await page.locator(".masthead [aria-current]").innerText()).toBe("API");
       const opener = page.getByRole("button", { name: "Key" });
       for (const at of [

@@ -8,7 +8,7 @@ import { BROWSER, hasBrowser, inChromium, openBrowser, PATIENCE_MS } from "../se
 import { testWithService } from "../services/service-programs.ts";
 import { eventually, startTestProxy, type TestProxy } from "../http/fixture.ts";
 import { startPrefixFront } from "../http/prefix-front.ts";
-import { giveKey, open, FIXED_PAGES, watchedContext } from "./visit.ts";
+import { giveKey, open, openKey, FIXED_PAGES, watchedContext } from "./visit.ts";
 
 let proxy: TestProxy;
 let browser: Browser | undefined;
@@ -86,6 +86,7 @@ inChromium("a double click on Use does not forget it", async () => {
   try {
     const page = await context.newPage();
     await open(page, proxy.url);
+    await openKey(page);
     await page.getByLabel("API key").fill(proxy.pro);
     await page.getByRole("button", { name: "Use" }).dblclick();
     await expect
@@ -141,6 +142,7 @@ inChromium(
     try {
       const page = await context.newPage();
       await open(page, proxy.url);
+      await openKey(page);
       expect(await page.getByLabel("Keep on this device").isChecked()).toBe(false);
       await page.getByLabel("Keep on this device").check();
       await giveKey(page, proxy.pro);
@@ -180,6 +182,7 @@ inChromium(
       await page.addInitScript((key) => localStorage.setItem("chipboard-key", key), proxy.pro);
       await open(page, `${front.root}/`);
       expect([await said(page), await rowsOf(page)]).toEqual(["", 10]);
+      await openKey(page);
       expect(await page.getByLabel("Keep on this device").isVisible()).toBe(false);
       expect(await page.locator("html.keyed").count()).toBe(0);
     } finally {
@@ -245,6 +248,7 @@ inChromium("a wrong key is refused at the field, in words, and is not kept", asy
       ["", /^Expected a key/],
     ] as const) {
       await open(page, proxy.url);
+      await openKey(page);
       await field.fill(wrong);
       await field.press("Enter");
       await page.locator("#key-field[aria-invalid=true]").waitFor();
@@ -335,6 +339,7 @@ inChromium(
       const page = await context.newPage();
       await open(page, proxy.url);
       const { key, key_id } = await proxy.registry.createKey("large", null);
+      await openKey(page);
       await page.getByLabel("Keep on this device").check();
       await giveKey(page, key);
       await page.route("**/usage", (route) => route.abort());

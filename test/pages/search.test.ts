@@ -25,7 +25,8 @@ afterAll(async () => {
 
 const LIST = "**/api/public/v1/contracts";
 const options = (page: Page) => page.locator("#search-found [role=option]");
-const field = (page: Page) => page.getByRole("combobox", { name: "Search contracts and indices" });
+const field = (page: Page) =>
+  page.getByRole("combobox", { name: "Search contracts, pages and endpoints" });
 
 /** Asks for a contract outside the free slice from this page, and follows the first answer. */
 async function searchFrom(path: string, width: number, key: string | null): Promise<void> {
@@ -89,6 +90,49 @@ inChromium("it finds indices and former ids, and says when nothing matches", asy
     await context.close();
   }
 });
+
+inChromium(
+  "it finds near misses, pages, endpoints, errors and words of the documents, also on 404",
+  async () => {
+    const { context } = await watchedContext(browser as Browser);
+    try {
+      const page = await context.newPage();
+      await open(page, `${front.root}/contracts/with-held`);
+      const first = async (wanted: string): Promise<string> => {
+        await field(page).fill(wanted);
+        await options(page).first().waitFor();
+        return options(page).first().innerText();
+      };
+      // A sign within a word, a letter less, another one, one more.
+      for (const wrong of ["with-held", "witheld", "wizhheld", "withhelld"]) {
+        const near = `${wrong} plain 100`;
+        expect([near, await first(near)]).toEqual([
+          near,
+          expect.stringMatching(/^Withheld plain part no\. 100,/),
+        ]);
+      }
+      for (const [wanted, found] of [
+        ["alerts", "Alerts page"],
+        ["/history.csv", "/history.csv endpoint"],
+        ["quota_exceeded", "Quota exceeded error"],
+        ["pandas", "pandas Guide"],
+        ["duckdb", "DuckDB Guide"],
+        ["settlement", "Settlements Methodology"],
+      ] as const) {
+        await first(wanted);
+        expect([wanted, await options(page).allInnerTexts()]).toEqual([
+          wanted,
+          expect.arrayContaining([found]),
+        ]);
+      }
+      await field(page).fill("/settlements.csv");
+      await options(page).first().click();
+      await page.waitForURL(`${front.root}/docs#exportSettlementsCsv`);
+    } finally {
+      await context.close();
+    }
+  },
+);
 
 inChromium(
   "a slash in a field is a slash; a list that did not come is asked for again",

@@ -82,8 +82,14 @@ export async function expectInSight(page: Page, selector: string, widthPx: numbe
   expect(boxes.filter(({ left, right }) => left < 0 || right > widthPx)).toEqual([]);
 }
 
+/** Opens the field for the key, unless it is open. */
+export async function openKey(page: Page): Promise<void> {
+  if (!(await page.getByLabel("API key").isVisible())) await page.locator("#key-open").click();
+}
+
 /** Types the key into the field and waits until the page shows what the tier sees, or why not. */
 export async function giveKey(page: Page, key: string): Promise<void> {
+  await openKey(page);
   await page.getByLabel("API key").fill(key);
   await page.getByLabel("API key").press("Enter");
   await page.locator("#key[aria-busy=false]").waitFor();

@@ -1,9 +1,10 @@
 /** Several lines in one chart: the drawn part of each, its scale, and its place. */
 import { describe, expect, test } from "vitest";
+import { svgFile } from "../../src/site/chart-file.js";
 import {
-  comparisonFile,
   comparisonHtml,
   breakWords,
+  filedComparison,
   layoutOf,
   linesReader,
   onScale,
@@ -242,7 +243,7 @@ test("the cursor reads all lines at an instant, of each the level in force", () 
 test("hostile names are text on the page, for the cursor and in the file", () => {
   const { lines } = onScale([CHIP, INDEX], "rebased", at(0));
   const laid = layoutOf(lines, { ...OPTIONS, isRebased: true });
-  const file = comparisonFile(laid, HOSTILE, HOSTILE, [HOSTILE]);
+  const file = svgFile(filedComparison(laid, HOSTILE, HOSTILE, [HOSTILE]));
   for (const text of [comparisonHtml(laid, HOSTILE), linesReader(laid)(7).html, file]) {
     expect(text).not.toContain("<img");
     expect(text).toContain("&lt;img");
