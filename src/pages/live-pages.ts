@@ -156,10 +156,6 @@ export function livePages(options: LivePagesOptions) {
     // A relative address, so that the service works below a prefix.
     const refusal = withoutContract(snapshot, KEYLESS, id, "../contracts/", [], contracts);
     const { code } = refusal;
-    // For programs it names an address of the API.
-    if (isDenial(refusal) && code === "unknown_contract") {
-      return { ...refusal, detail: refusal.detail.replace(/; \/contracts .*$/s, ".") };
-    }
     if (code !== "key_required" && code !== "not_on_board") return refusal;
     const known = contracts.find(id) as Contract;
     const make: Maker = async (_, overdue) => lockedPage(code, known, await around(overdue));

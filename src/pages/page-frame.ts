@@ -48,8 +48,13 @@ export async function fixedPage(
   source: PageSource,
   startedMs: number,
 ): Promise<Found> {
-  const forms = await pageForms(platform, source, startedMs, isText(source.mediaType));
-  const cacheControl = source.path.startsWith(ASSETS_PATH) ? IMMUTABLE : PUBLIC_CACHE;
+  const isAsset = source.path.startsWith(ASSETS_PATH);
+  const forms = await pageForms(platform, source, startedMs, {
+    isCoded: isText(source.mediaType),
+    // A page loads dozens of them.
+    isExposed: !isAsset,
+  });
+  const cacheControl = isAsset ? IMMUTABLE : PUBLIC_CACHE;
   return { kind: "found", forms, cacheControl };
 }
 

@@ -22,7 +22,8 @@ export function problemPage(
   const depth = path.split("/").length - 1;
   if (!path.startsWith("/") || depth > MAX_DEPTH) return null;
   const { title } = PROBLEMS[code];
-  const said = readableText(detail);
+  // The addresses of lists are for programs.
+  const said = readableText(detail.replace(/; \/\w+ lists all ids\.$/, "."));
   const root = rootOf(path);
   const near = (extras.did_you_mean ?? []).map(
     (id) => `<a href="${root}contracts/${escaped(id)}">${escaped(id)}</a>`,

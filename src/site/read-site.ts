@@ -12,5 +12,6 @@ export const readSite = (name: string): Buffer =>
     name === FONT ? fileURLToPath(import.meta.resolve(FONT_FILE)) : new URL(name, import.meta.url),
   );
 
-/** The names of the files in this folder. */
-export const siteNames = (): string[] => readdirSync(new URL(".", import.meta.url));
+/** The files in this folder and those in it, by their paths from here. */
+export const siteNames = (): string[] =>
+  readdirSync(new URL(".", import.meta.url), { recursive: true }).map(String);

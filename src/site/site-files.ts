@@ -15,11 +15,8 @@ export const siteBytes = (name: string): Buffer => readSite(name);
 
 const ASSET = /\.(?:css|js|png|svg|webp)$/;
 
-/** The names of the files that browsers load, the generated one last. */
-export const siteAssets = (): string[] => [
-  ...siteNames().filter((name) => ASSET.test(name)),
-  "documents/search-index.js",
-];
+/** The names of the files that browsers load. */
+export const siteAssets = (): string[] => siteNames().filter((name) => ASSET.test(name));
 
 /**
  * Puts a value in place of each `{{name}}`. Throws if the text names a slot without a value, or if a

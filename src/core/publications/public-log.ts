@@ -218,7 +218,9 @@ export function publicLog({
     );
     const { path } = UNCOUNTED_ROUTES.publications;
     const body = listBody(all, page);
-    return pageForms(platform, { path, mediaType: JSON_TYPE, body }, view.changedMs, isCoded);
+    return pageForms(platform, { path, mediaType: JSON_TYPE, body }, view.changedMs, {
+      isCoded,
+    });
   }
 
   function made(path: string, key: string, make: () => Promise<Forms>): Promise<Forms> {

@@ -22,7 +22,7 @@ export interface PageSource {
   readonly headers?: HeaderFields;
 }
 
-/** Makes the forms of a document that changed last at `modifiedMs` (epoch). Unless `isCoded`, it is sent as it is. */
+/** Makes the forms of a document that changed last at `modifiedMs` (epoch). Unless `isCoded`, it is sent as it is; `isExposed` as in entity.ts. */
 export async function pageForms(
   platform: Platform,
   {
@@ -32,7 +32,7 @@ export async function pageForms(
     headers,
   }: Omit<PageSource, "body"> & { readonly body: Uint8Array | readonly Uint8Array[] },
   modifiedMs: number,
-  isCoded = true,
+  { isCoded = true, isExposed = true } = {},
 ): Promise<Forms> {
   const pieces = body instanceof Uint8Array ? [body] : body;
   const hasher = platform.hasher();
@@ -41,7 +41,7 @@ export async function pageForms(
   const content = { ...headers, "content-type": mediaType };
   const entityAs = (coding: Coding, bytes: Entity["body"]): Entity => {
     const etag = tagOf(platform, path, sha256, coding);
-    return entityOf({ etag, modifiedMs, content, coding, body: bytes });
+    return entityOf({ etag, modifiedMs, content, coding, isExposed, body: bytes });
   };
   const identity = entityAs("identity", body);
   if (!isCoded) return { identity };

@@ -54,6 +54,8 @@ export const CORS_HEADERS = {
 export const VARY = "Authorization, X-Api-Key, Accept-Encoding";
 
 interface Tagged extends Pick<Validators, "etag" | "modifiedMs"> {
+  /** False: no script of another origin needs its fields, such as those of a file that pages load. */
+  readonly isExposed?: boolean;
   /** Further fields of every answer, also of a 304. */
   readonly shared?: HeaderFields;
 }
@@ -77,8 +79,15 @@ export const validatorsOf = (tagged: Tagged): Validators => ({
   notModified: rawOf(notModifiedFields(tagged)),
 });
 
-const notModifiedFields = ({ etag, modifiedMs, shared }: Tagged): HeaderFields => ({
-  ...CORS_HEADERS,
+const { "access-control-expose-headers": _, ...READABLE } = CORS_HEADERS;
+
+const notModifiedFields = ({
+  etag,
+  modifiedMs,
+  shared,
+  isExposed = true,
+}: Tagged): HeaderFields => ({
+  ...(isExposed ? CORS_HEADERS : READABLE),
   vary: VARY,
   ...(modifiedMs !== null && { "last-modified": new Date(modifiedMs).toUTCString() }),
   ...shared,
