@@ -640,10 +640,25 @@ describe("files", () => {
         all.map(({ textContent }) => textContent.trim()),
       );
       expect(titles.join(" ")).toBe(await page.textContent(".chart-title"));
-      expect(shown.slice(-2)).toEqual([
-        `${body.ticker}, ${body.id}. Session 2026-11-21 00:00 UTC, chipboard.`,
+      const notes = [
+        `${body.ticker}, ${body.id}. Source: ${body.source}`,
+        "Session 2026-11-21 00:00 UTC, publication 4, chipboard.",
         body.attribution,
-      ]);
+      ];
+      expect(shown.slice(-3)).toEqual(notes);
+      const faces = `document.fonts.load('600 20px "Figtree Variable"').then((all) => all.map(({ status }) => status))`;
+      expect(await alone.evaluate(faces)).toEqual(["loaded"]);
+      await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+      await page.bringToFront();
+      await page.getByRole("button", { name: "Cite this" }).click();
+      await page.getByRole("button", { name: "Copied" }).waitFor();
+      const address = `${proxy.url}/contracts/keyed-broken?range=5y&publication=4`;
+      expect(await page.evaluate("navigator.clipboard.readText()")).toBe(
+        [titles.join(" "), ...notes, address].map((part) => part.replace(/\.$/, "")).join(". "),
+      );
+      await page.goto(address);
+      await page.locator(".chart-title").waitFor();
+      expect(await page.textContent(".chart-title")).toBe(titles.join(" "));
       expect(shown).toContain("Before a break: not comparable");
       const edges = await alone.$$eval("text.title", (all) =>
         all.map((title) => title.getBoundingClientRect().right),

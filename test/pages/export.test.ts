@@ -80,9 +80,9 @@ describe("the files", () => {
 
   test("say in feed, sitemap and robots where they are", () => {
     const named = [...textOf("sitemap.xml").matchAll(/<loc>(.*?)<\/loc>/g)].map(([, url]) => url);
-    const open = LISTED.filter(({ isFree }) => isFree).map(({ id }) => `/contracts/${id}/`);
+    const contracts = LISTED.map(({ id }) => `/contracts/${id}/`);
     const fixed = ["/", "/status/", "/corrections/", "/verify/", "/methodology/"];
-    expect(named).toEqual([...fixed, ...open].map((path) => PUBLIC_URL + path));
+    expect(named).toEqual([...fixed, ...contracts].map((path) => PUBLIC_URL + path));
     const links = [...textOf("feed.atom").matchAll(/href="([^"]*)"/g)].map(([, url]) => url);
     expect([...new Set(links)]).toEqual([
       `${PUBLIC_URL}/feed.atom`,

@@ -252,6 +252,7 @@ test("the foot names all pages, and where the operator is reached", async () => 
       ["Basket", "../basket"],
       ["Compare", "../compare"],
       ["Corrections", "../corrections"],
+      ["Settlements", "../methodology#settlements"],
       ["Feed of publications", "../feed.atom"],
       ["Guide", "../guide"],
       ["Methodology", "../methodology"],
