@@ -50,7 +50,7 @@ export class CallsObject implements CallsOperations {
   }
 
   take({ added, limit, ...call }: Parameters<CallsOperations["take"]>[0]) {
-    const month = this.#begin(call.atMs);
+    const month = this.#monthAt(call.atMs);
     const used = this.#usedOf({ subject: call.subject as Subject, month }) + added;
     const granted = limit === null || used < limit;
     const calls = added + (granted ? 1 : 0);
@@ -138,7 +138,7 @@ export class CallsObject implements CallsOperations {
     this.#used = null;
   }
 
-  #begin(atMs: number): string {
+  #monthAt(atMs: number): string {
     const month = monthOf(atMs);
     if (month > this.#month) {
       if (this.#month !== "") this.forget(atMs);

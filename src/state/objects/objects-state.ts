@@ -21,7 +21,8 @@ import type {
 
 /** The name of the object with the registry. */
 export const REGISTRY = "registry";
-const ADDRESS_OBJECTS = 64;
+/** How many objects share the calls of addresses. */
+export const ADDRESS_OBJECTS = 64;
 /** One message has so many items at most, or counts. */
 const AT_ONCE = 500;
 
