@@ -22,6 +22,9 @@ import {
 } from "./accounts.ts";
 
 const LAST_ITEM = "facts:account-log";
+/** Whether an item is an entry of the log. */
+export const isLogEntry = (item: string): boolean => item.startsWith(`${LAST_ITEM}:`);
+
 const lastRecord = z.object({ last: z.int().positive() });
 
 /** Fields of an account, a key or a link. */

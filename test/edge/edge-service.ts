@@ -11,8 +11,13 @@ import {
 import type { World } from "../../src/core/world.ts";
 import type { ObjectStore } from "../../src/ports/store.ts";
 
+export interface TestEdge extends TestProxy {
+  /** The location of its state, by the operator's door. */
+  readonly state: string;
+}
+
 /** Starts the Worker over a copy of a store, and the accounts of the usual proxy. */
-export async function startTestEdge(options: TestProxyOptions = {}): Promise<TestProxy> {
+export async function startTestEdge(options: TestProxyOptions = {}): Promise<TestEdge> {
   const { store = await publishedStore(), clock = new TestClock() } = options;
   const { publicUrl, plans, verifyKeys, pollMs = 50, graceMs = 3_600_000 } = options;
   const edge = await startEdge({
@@ -26,15 +31,25 @@ export async function startTestEdge(options: TestProxyOptions = {}): Promise<Tes
     },
   });
   await copyInto(store, edge.store);
-  return startOver({ ...options, store: edge.store, clock, state: edge.state }, async () => ({
+  const mouth = { ...options, store: edge.store, clock, state: edge.state };
+  const proxy = await startOver(mouth, async () => ({
     url: edge.url,
     metricsUrl: "",
     // It is in the isolate, out of reach.
     world: null as unknown as World,
     get: (path: string, { headers = {}, ...asked }: CallOptions = {}) =>
       call(edge.url + path, { ...asked, headers: { ...headers, "x-test-now": String(clock.ms) } }),
-    close: () => edge.close(),
+    close: async () => {},
   }));
+  return {
+    ...proxy,
+    state: edge.state,
+    // What uses its state is closed before it.
+    close: async () => {
+      await proxy.close();
+      await edge.close();
+    },
+  };
 }
 
 /** Copies each object that is not there yet. */

@@ -19,6 +19,7 @@ import { addressSecret, addressSubject } from "../../state/address-secret.ts";
 import { objectOf, ObjectsState, type Call } from "../../state/objects/objects-state.ts";
 import { see, seenIn } from "../../state/seen-logs.ts";
 import { Verdicts, type Checked } from "../../state/verdicts.ts";
+import { OneAtATime } from "./one-at-a-time.ts";
 import { cacheOf } from "../../lib/caches.ts";
 
 const LOOK_MS = 500;
@@ -50,6 +51,7 @@ export class EdgeAccounts implements Accounts, LogMemory, Checked, Counts {
   readonly #noted = cacheOf<true>(REMEMBERED);
   #lookedAtMs = -Infinity;
   #secret: string | null = null;
+  readonly #first = new OneAtATime();
 
   constructor(call: Call, clock: Clock, goOn: GoOn) {
     this.#call = call;
@@ -72,8 +74,9 @@ export class EdgeAccounts implements Accounts, LogMemory, Checked, Counts {
 
   /** Looks at the registry, unless somebody did lately. Call it before a request is answered. */
   async refresh(): Promise<void> {
+    if (this.#secret === null) return this.#first.run(() => this.check());
     const nowMs = performance.now();
-    if (nowMs - this.#lookedAtMs < LOOK_MS && this.#secret !== null) return;
+    if (nowMs - this.#lookedAtMs < LOOK_MS) return;
     this.#lookedAtMs = nowMs;
     await this.check();
   }

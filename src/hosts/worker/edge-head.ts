@@ -6,6 +6,7 @@ import type { Head, LiveSnapshot as Live, LogView } from "../../core/world.ts";
 import type { Entry, Publication, StoredEntry } from "../../snapshot/log/entry.ts";
 import type { SnapshotName } from "../../store/paths.ts";
 import type { LiveSnapshot } from "../../served/live.ts";
+import { OneAtATime } from "./one-at-a-time.ts";
 import type { LogReader } from "../../served/log-reader.ts";
 
 /** What reads the log of a store, and follows its head. */
@@ -22,6 +23,7 @@ export class EdgeHead implements Head, LogView {
   /** Null: a request reads on by it. */
   #idle: Follower | null;
   #lookAtMs = -Infinity;
+  readonly #first = new OneAtATime();
 
   constructor(make: () => Follower, pollMs: number) {
     this.#make = make;
@@ -68,8 +70,9 @@ export class EdgeHead implements Head, LogView {
 
   /** Reads the log on if it is due; while there is nothing to serve, always. Never rejects. */
   async refresh(): Promise<void> {
+    if (this.current === null) return this.#first.run(() => this.follow());
     const nowMs = performance.now();
-    if (nowMs < this.#lookAtMs && this.current !== null) return;
+    if (nowMs < this.#lookAtMs) return;
     this.#lookAtMs = nowMs + this.#pollMs;
     await this.follow();
   }

@@ -1,0 +1,98 @@
+/** The operator's door against strangers and broken messages, in workerd. */
+import { afterAll, expect, test } from "vitest";
+import { withDriver, withRegistry } from "../../src/state/open.ts";
+import { startEdge } from "../../tools/edge/start-edge.ts";
+
+const edge = await startEdge();
+afterAll(() => edge.close());
+const { origin, password: secret } = new URL(edge.state);
+const clock = { now: () => Date.parse("2026-11-21T09:30:00.000Z") };
+const ITEMS = { object: "registry", operation: "items", args: [] };
+
+const post = (body: unknown, authorization: string | null = `Bearer ${secret}`): Promise<Response> =>
+  fetch(origin, {
+    method: "POST",
+    headers: authorization === null ? {} : { authorization },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  });
+
+test("with the secret it does what it is asked", async () => {
+  const answer = await post(ITEMS);
+  expect([answer.status, await answer.json()]).toEqual([200, []]);
+});
+
+test.each([
+  ["no secret", null],
+  ["another secret", `Bearer ${"0".repeat(64)}`],
+  ["the beginning of it", `Bearer ${secret.slice(0, -1)}`],
+  ["more than it", `Bearer ${secret}0`],
+  ["another scheme", `Basic ${secret}`],
+  ["an empty one", "Bearer "],
+])("%s: 404, as if nothing were here", async (_, authorization) => {
+  const answer = await post(ITEMS, authorization);
+  expect([answer.status, await answer.text()]).toEqual([404, ""]);
+});
+
+test.each(["GET", "PUT", "DELETE", "OPTIONS", "HEAD"])("%s: 404, also with the secret", async (method) => {
+  const headers = { authorization: `Bearer ${secret}` };
+  const paths = ["/", "/items", `/?secret=${secret}`];
+  for (const path of paths)
+    expect((await fetch(origin + path, { method, headers })).status).toBe(404);
+});
+
+test.each([
+  ["no JSON", "{"],
+  ["no object", { operation: "items", args: [] }],
+  ["another object", { ...ITEMS, object: "registry2" }],
+  ["an account's object with a path", { ...ITEMS, object: "account:../registry" }],
+  ["an operation of the class itself", { ...ITEMS, operation: "constructor" }],
+  ["an operation of every object", { ...ITEMS, operation: "__proto__" }],
+  ["the handler of requests", { ...ITEMS, operation: "fetch" }],
+  ["an operation of another object", { ...ITEMS, operation: "take" }],
+  ["a change that is none", { ...ITEMS, operation: "write", args: ["", "no items", false] }],
+])("%s: refused, and nothing is changed", async (_, body) => {
+  const answer = await post(body);
+  expect(answer.status).toBe(400);
+  expect(await (await post(ITEMS)).json()).toEqual([]);
+});
+
+test("a message that is larger than any is not read", async () => {
+  // The connection may end before all of it is sent.
+  const status = await post(" ".repeat(32_000_001)).then(
+    (answer) => answer.status,
+    () => "cut",
+  );
+  expect([413, "cut"]).toContain(status);
+});
+
+test("a change of accounts without its entry in their log is refused", async () => {
+  const change = (item: string) => post({ ...ITEMS, operation: "write", args: ["", [[item, "{}"]], false] });
+  for (const item of ["accounts:acme", "keys:0", "key-ids:cbk_00000000"])
+    expect((await change(item)).status).toBe(400);
+  expect(await (await post(ITEMS)).json()).toEqual([]);
+});
+
+test("accounts, keys and links change by it, each with its entry in the log", async () => {
+  await withRegistry(edge.state, clock, "create", async (registry) => {
+    await registry.addAccount("acme", "pro", null);
+    const { key } = await registry.createKey("acme", "desk");
+    await registry.createLink("acme", "/export.csv", null);
+    await registry.revokeKey(key.slice(0, 12));
+  });
+  const { items } = await withDriver(edge.state, "use", (driver) => driver.readAll());
+  const actions = items
+    .filter(([name]) => name.startsWith("facts:account-log:"))
+    .map(([, json]) => (JSON.parse(json) as { action: string }).action);
+  expect(actions).toEqual(["accounts add", "keys create", "links create", "keys revoke"]);
+});
+
+test.each([
+  ["http://:secret@prices.example", "expected https://:SECRET@host"],
+  ["https://prices.example", "expected https://:SECRET@host"],
+  [`${origin.replace("//", "//:wrong@")}`, "there is no door at this address, or it has another secret"],
+  ["https://:secret@127.0.0.1:9", "cannot be used"],
+])("%s is refused in words, without the secret", async (location, words) => {
+  const failing = withDriver(location, "use", async () => {});
+  await expect(failing).rejects.toThrow(words);
+  await expect(failing).rejects.not.toThrow("wrong@");
+});
