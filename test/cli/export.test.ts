@@ -3,6 +3,9 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { replaceFolder } from "../../src/hosts/files/folder.ts";
+import type { SiteFile } from "../../src/hosts/files/site.ts";
+import { DamageError } from "../../src/lib/errors.ts";
 import { ROOT } from "../docs/documents.ts";
 import type { Ran } from "../program/program.ts";
 import { inProcess } from "./run.ts";
@@ -145,6 +148,29 @@ describe("the folder", () => {
     const { code, stderr } = await exported();
     expect([code, stderr]).toEqual([2, expect.stringContaining("found something else")]);
     expect(await readdir(elsewhere)).toEqual([]);
+  });
+
+  test("stays as it is if a file cannot be made, and nothing is left beside it", async () => {
+    await exported();
+    const before = await readFile(join(site, LIST), "utf8");
+    const files = async function* (): AsyncGenerator<SiteFile> {
+      yield { path: "index.html", bytes: Buffer.from("new") };
+      throw new DamageError("the next one is damaged");
+    };
+    await expect(replaceFolder(site, files())).rejects.toThrow(DamageError);
+    expect(await readFile(join(site, LIST), "utf8")).toBe(before);
+    expect(await beside()).toEqual(["site"]);
+  });
+
+  test("stays as it is if somebody writes into it while the new one is made", async () => {
+    await exported();
+    const files = async function* (): AsyncGenerator<SiteFile> {
+      yield { path: "index.html", bytes: Buffer.from("new") };
+      await writeFile(join(site, "CNAME"), "mine");
+    };
+    await expect(replaceFolder(site, files())).rejects.toThrow("which no export wrote");
+    expect(await readFile(join(site, "CNAME"), "utf8")).toBe("mine");
+    expect(await beside()).toEqual(["site"]);
   });
 
   test("stays as it is if the snapshot is damaged", async () => {

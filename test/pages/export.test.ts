@@ -7,7 +7,8 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DamageError } from "../../src/lib/errors.ts";
 import { sessionStartMs } from "../../src/market/session.ts";
-import type { MemoryStore } from "../store/memory-store.ts";
+import { escaped } from "../../src/site/text.js";
+import { MemoryStore } from "../store/memory-store.ts";
 import { publishSession, SESSION, startTestCore, TestClock } from "../http/fixture.ts";
 import { CLOCK_MS, OPERATOR, publishThree, RETIRED, signedBy } from "../http/signed-log.ts";
 import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
@@ -102,6 +103,19 @@ describe("the files", () => {
       expect([path, bytes.includes("<!--")]).toEqual([path, false]);
     }
   });
+});
+
+test("an address of the site in a text of the publisher stays a text", async () => {
+  const attribution =
+    'See "https://host.example/plans" and <a href="plans">plans</a>, <!--served-->';
+  const quoted = new MemoryStore();
+  await publishSession(quoted, new TestClock(), SESSION, { first: true, attribution });
+  const page = (await filesIn(await exportOf(quoted, "https://host.example"))).get("index.html");
+  const [, json = ""] = /ld\+json">(.*?)<\/script>/.exec(page?.toString() ?? "") ?? [];
+  expect(JSON.parse(json).description).toContain(attribution);
+  expect(page?.toString()).toContain(
+    `<p class="notice" id="attribution">${escaped(attribution)}</p>`,
+  );
 });
 
 test("a signed log has its keys beside it, and its tiles", async () => {

@@ -1,7 +1,8 @@
 /**
  * The folder of an exported site. It is written whole beside its place, and then takes it. It replaces nothing but an
  * empty folder and an export that nobody changed: a list in it names each of its files with a digest, so that nothing
- * of somebody else goes.
+ * of somebody else goes. A run that was killed leaves its own folder beside the place, `.NAME-export-…`; if it was killed
+ * between its two renames, the old export is in there as `old`.
  */
 import { createHash } from "node:crypto";
 import { lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -82,16 +83,16 @@ async function requireReplaceable(place: string): Promise<boolean> {
   const shown = JSON.stringify(place);
   if (!there.isDirectory())
     throw new InputError(`${shown}: expected a folder, found something else`);
-  const entries = await readdir(place, { recursive: true, withFileTypes: true });
-  if (entries.length === 0) return true;
+  const [first] = await readdir(place);
+  if (first === undefined) return true;
   const listed = await listIn(place);
   if (listed === null) {
     throw new InputError(
       `${shown}: expected an empty folder, or one that "chipboard export" wrote; found ` +
-        `${JSON.stringify(entries[0]?.name)} and no ${LIST}`,
+        `${JSON.stringify(first)} and no ${LIST}`,
     );
   }
-  for (const entry of entries) {
+  for (const entry of await readdir(place, { recursive: true, withFileTypes: true })) {
     if (entry.isDirectory()) continue;
     const file = join(entry.parentPath, entry.name);
     const path = relative(place, file).replaceAll("\\", "/");

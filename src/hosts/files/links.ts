@@ -55,7 +55,7 @@ export function linkedPage(html: string, path: string, site: Site, isAnywhere = 
 /** Absolute addresses in quotes, as in XML and JSON-LD. One that leads nowhere becomes the address of the first page. */
 export const absoluteLinks = (text: string, site: Site): string =>
   text.replaceAll(
-    new RegExp(`"(${RegExp.escape(escaped(site.publicUrl))}/[^"]*)"`, "g"),
+    new RegExp(`"(${RegExp.escape(escaped(site.publicUrl))}/[^"\\\\]*)"`, "g"),
     (_, href: string) => {
       const target = targetOf(href, "/", site);
       return `"${escaped(absolute(target ?? "/", site.publicUrl))}"`;
