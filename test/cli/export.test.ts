@@ -173,15 +173,23 @@ describe("the folder", () => {
     expect(await beside()).toEqual(["site"]);
   });
 
-  test("stays as it is if the snapshot is damaged", async () => {
+  test.each([
+    "free/SHA256SUMS",
+    "free/board.json",
+    "free/contracts/n3-wafer.json.gz",
+    "catalog.json",
+    "manifest.json",
+    "../../../publications/0000000001.json",
+  ])("stays as it is if %s of the snapshot is damaged", async (path) => {
     await exported();
     const before = await readFile(join(site, LIST), "utf8");
     const store = join(site, "../store");
     await cp(STORE, store, { recursive: true });
-    const sums = join(store, "sessions/2026-11-21T00Z/r1/free/SHA256SUMS");
-    await rm(sums);
-    const { code } = await run("--public-url", "https://prices.example", "--store", store);
-    expect(code).toBe(6);
+    const file = join(store, "sessions/2026-11-21T00Z/r1", path);
+    const bytes = await readFile(file);
+    await writeFile(file, bytes.fill(0x20, bytes.length >> 1, (bytes.length >> 1) + 9));
+    const { code, stderr } = await run("--public-url", "https://prices.example", "--store", store);
+    expect([code, stderr]).toEqual([6, expect.stringContaining("error: ")]);
     expect(await readFile(join(site, LIST), "utf8")).toBe(before);
     expect((await beside()).toSorted()).toEqual(["site", "store"]);
   });

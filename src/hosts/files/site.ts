@@ -7,7 +7,7 @@ import { answer } from "../../core/answer.ts";
 import type { World } from "../../core/world.ts";
 import { textOf, utf8 } from "../../lib/bytes.ts";
 import { DamageError, InputError } from "../../lib/errors.ts";
-import { Turns, NO_QUEUE } from "../../lib/turns.ts";
+import { NO_QUEUE, Turns, type Place } from "../../lib/turns.ts";
 import type { Contract } from "../../market/contract.ts";
 import { sessionStartMs, sessionUtc } from "../../market/session.ts";
 import { KEYLESS } from "../../market/tier.ts";
@@ -21,6 +21,7 @@ import { DATA_ROUTES, SUMS_ROUTE } from "../../public/routes.ts";
 import { ASSETS_PATH, PAGES, UNCOUNTED_ROUTES } from "../../public/uncounted-routes.ts";
 import { Archive } from "../../served/archive.ts";
 import { loadSnapshot } from "../../served/load.ts";
+import type { Kept, Shelf } from "../../served/snapshot.ts";
 import { LogReader } from "../../served/log-reader.ts";
 import { parseSums } from "../../snapshot/sums.ts";
 import type { VerifyKey } from "../../snapshot/signing-key.ts";
@@ -88,7 +89,29 @@ const NOBODY: Accounts = {
 /** Nobody asks for a coded form. */
 const PLATFORM = { ...nodePlatform, gzip: (bytes: Uint8Array) => Promise.resolve(bytes) };
 
-const CACHE_BYTES = 256_000_000;
+/** Keeps every file that is read: an export reads no more than it writes, and the catalog. */
+class KeepingShelf implements Shelf {
+  readonly #kept = new Map<string, unknown>();
+  readonly inflatedBytesMax = Infinity;
+
+  get(name: string): unknown {
+    return this.#kept.get(name);
+  }
+
+  async read<T>(name: string, _place: Place, read: () => Promise<Kept<T>>): Promise<T> {
+    const kept = this.#kept.get(name) ?? (await read()).value;
+    this.#kept.set(name, kept);
+    return kept as T;
+  }
+
+  forget(name: string): void {
+    this.#kept.delete(name);
+  }
+
+  holds(): boolean {
+    return true;
+  }
+}
 
 /** The pages that work among files, with the page that tells of a wrong address. The others need a key or the API. */
 const SITE_PAGES = [PAGES.market, PAGES.status, PAGES.corrections, PAGES.methodology, PAGES.verify];
@@ -109,8 +132,9 @@ export async function exportedSite(options: SiteOptions): Promise<ExportedSite> 
   }
   const loading = {
     graceMs,
-    cacheBytes: CACHE_BYTES,
+    cacheBytes: 0,
     platform: PLATFORM,
+    shelf: new KeepingShelf(),
     // The core also fails where a stream does.
     onStreamFailure: () => {},
   };
