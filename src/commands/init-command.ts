@@ -3,7 +3,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { Command } from "commander";
-import { clockFromEnvironment } from "../lib/config.ts";
+import { clockFromEnvironment, createOption } from "../lib/config.ts";
 import { InputError, reasonOf } from "../lib/errors.ts";
 import { printJson, printLine } from "../lib/terminal.ts";
 import { dateText, dayOf, sessionAt, sessionKey } from "../market/session.ts";
@@ -15,16 +15,31 @@ const STATE = "state";
 /** The store of the samples is next.txt's. */
 const STORES = ["snapshots", "samples"];
 
+interface InitOptions extends JsonOption {
+  readonly edge?: true;
+}
+
 export function initCommand(): Command {
-  return withOptions(new Command("init"), [jsonOption()])
+  const edge = createOption(
+    "--edge",
+    "write a Worker and the operator's door, to deploy without a machine",
+  );
+  return withOptions(new Command("init"), [edge, jsonOption()])
     .argument("<folder>", `a new folder, or one without ${FILES.join(", ")}`)
-    .addHelpText("after", examples("init ./prices"))
-    .action(async (folder: string, { json }: JsonOption) => {
+    .addHelpText("after", examples("init ./prices", "init --edge ./edge"))
+    .action(async (folder: string, { edge: isOfEdge, json }: InitOptions) => {
       const place = resolve(folder);
       // A line of a crontab holds the place; "" would be this folder.
       if (folder === "" || /\p{Cc}/u.test(place)) {
         const wrong = JSON.stringify(folder === "" ? folder : place);
         throw new InputError(`${wrong}: expected a folder, without control characters in its name`);
+      }
+      if (isOfEdge === true) {
+        const { initEdge, nextSteps } = await import("./init-edge.ts");
+        const written = await initEdge(place);
+        if (json) printJson(written);
+        else printLine(await nextSteps(written));
+        return;
       }
       const fill = fillerFor(place);
       await writeAll(place, fill);

@@ -34,9 +34,10 @@ export async function printCsv(columns: string, records: readonly Fields[]): Pro
 
 /** `--state`: the place of accounts, keys and counts. */
 export const stateOption = (): Option =>
-  createOption("--state <location>", "a folder, or redis://[:password@]host:port/db").default(
-    "./state",
-  );
+  createOption(
+    "--state <location>",
+    "a folder, redis://[:password@]host:port/db, or https://:SECRET@host of a Worker's door",
+  ).default("./state");
 
 /** Adds `--state` and `--json`, and to the help a text and examples. */
 export const withStateHelp = (command: Command, text: string, ...lines: string[]): Command =>

@@ -40,7 +40,8 @@ export const DIFFERENCES: readonly Difference[] = [
     ],
   },
   {
-    words: "Answers may be coded again on the way, by the platform's own reading of Accept-Encoding",
+    words:
+      "Answers may be coded again on the way, by the platform's own reading of Accept-Encoding",
     tests: [
       "* | gzip",
       "br | -",

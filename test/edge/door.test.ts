@@ -9,7 +9,10 @@ const { origin, password: secret } = new URL(edge.state);
 const clock = { now: () => Date.parse("2026-11-21T09:30:00.000Z") };
 const ITEMS = { object: "registry", operation: "items", args: [] };
 
-const post = (body: unknown, authorization: string | null = `Bearer ${secret}`): Promise<Response> =>
+const post = (
+  body: unknown,
+  authorization: string | null = `Bearer ${secret}`,
+): Promise<Response> =>
   fetch(origin, {
     method: "POST",
     headers: authorization === null ? {} : { authorization },
@@ -33,12 +36,15 @@ test.each([
   expect([answer.status, await answer.text()]).toEqual([404, ""]);
 });
 
-test.each(["GET", "PUT", "DELETE", "OPTIONS", "HEAD"])("%s: 404, also with the secret", async (method) => {
-  const headers = { authorization: `Bearer ${secret}` };
-  const paths = ["/", "/items", `/?secret=${secret}`];
-  for (const path of paths)
-    expect((await fetch(origin + path, { method, headers })).status).toBe(404);
-});
+test.each(["GET", "PUT", "DELETE", "OPTIONS", "HEAD"])(
+  "%s: 404, also with the secret",
+  async (method) => {
+    const headers = { authorization: `Bearer ${secret}` };
+    const paths = ["/", "/items", `/?secret=${secret}`];
+    for (const path of paths)
+      expect((await fetch(origin + path, { method, headers })).status).toBe(404);
+  },
+);
 
 test.each([
   ["no JSON", "{"],
@@ -66,7 +72,8 @@ test("a message that is larger than any is not read", async () => {
 });
 
 test("a change of accounts without its entry in their log is refused", async () => {
-  const change = (item: string) => post({ ...ITEMS, operation: "write", args: ["", [[item, "{}"]], false] });
+  const change = (item: string) =>
+    post({ ...ITEMS, operation: "write", args: ["", [[item, "{}"]], false] });
   for (const item of ["accounts:acme", "keys:0", "key-ids:cbk_00000000"])
     expect((await change(item)).status).toBe(400);
   expect(await (await post(ITEMS)).json()).toEqual([]);
@@ -89,7 +96,10 @@ test("accounts, keys and links change by it, each with its entry in the log", as
 test.each([
   ["http://:secret@prices.example", "expected https://:SECRET@host"],
   ["https://prices.example", "expected https://:SECRET@host"],
-  [`${origin.replace("//", "//:wrong@")}`, "there is no door at this address, or it has another secret"],
+  [
+    `${origin.replace("//", "//:wrong@")}`,
+    "there is no door at this address, or it has another secret",
+  ],
   ["https://:secret@127.0.0.1:9", "cannot be used"],
 ])("%s is refused in words, without the secret", async (location, words) => {
   const failing = withDriver(location, "use", async () => {});

@@ -132,7 +132,9 @@ test("a counted call writes one row, and is counted for its day and its key", as
     const key = own.pro.slice(0, 12);
     const subjects = [`account:${id}`, `day:21:${id}`, `key:${key}`, `key:${key}:day`] as const;
     const names = subjects.map((subject) => ({ subject, month: "2026-11" }));
-    expect(await withDriver(own.state, "use", (driver) => driver.used(names))).toEqual([3, 3, 3, 21]);
+    expect(await withDriver(own.state, "use", (driver) => driver.used(names))).toEqual([
+      3, 3, 3, 21,
+    ]);
     expect(await own.registry.calls("large", "key")).toMatchObject([{ key_id: key, used: 3 }]);
   } finally {
     await own.close();

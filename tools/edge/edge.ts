@@ -2,12 +2,14 @@
  * `npm run edge -- --from STORE --port N`: a store and new keys behind the Worker, in workerd on this machine. Prints one line
  * `{"url":…,"keys":{"starter":…,"pro":…}}` once it answers, and ends with SIGINT or SIGTERM.
  */
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { Command } from "commander";
 import { createClock } from "../../src/lib/clock.ts";
 import { KEY_TIER_NAMES, type KeyTierName } from "../../src/market/tier.ts";
 import { withRegistry } from "../../src/state/open.ts";
 import { openStore } from "../../src/store/open-store.ts";
-import { startEdge } from "./start-edge.ts";
 
 interface Options {
   readonly from: string;
@@ -22,6 +24,12 @@ const options = new Command("edge")
   .parse()
   .opts<Options>();
 
+const TOOLS = join(import.meta.dirname, "..");
+if (!existsSync(join(TOOLS, "node_modules", "miniflare"))) {
+  console.error("installing the tools of the project, once");
+  spawnSync("npm", ["ci", "--prefix", TOOLS], { stdio: ["ignore", 2, 2] });
+}
+const { startEdge } = await import("./start-edge.ts");
 const now = process.env["CHIPBOARD_NOW"];
 const source = await openStore(options.from);
 const edge = await startEdge({

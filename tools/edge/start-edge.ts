@@ -1,15 +1,23 @@
 /** The Worker and the operator's door in workerd on this machine, over a bucket and objects in memory. */
 import { createHash, randomBytes } from "node:crypto";
 import { Miniflare } from "miniflare";
+import wrangler from "../../deploy/edge/wrangler.json" with { type: "json" };
 import { R2Store } from "../../src/hosts/worker/r2-store.ts";
 import type { Bucket } from "../../src/hosts/worker/bindings.ts";
 import type { ObjectStore } from "../../src/ports/store.ts";
 import { bundled, WORKERS } from "./bundle.ts";
 
-/** The oldest version of the platform that the Workers need. */
-export const COMPATIBILITY_DATE = "2026-04-01";
-const NAME = "chipboard";
-const OBJECTS = { REGISTRY: "RegistryObject", CALLS: "CallsObject" };
+/** The parts of deploy/edge/wrangler.json that are as they are here. */
+interface Deployed {
+  readonly name: string;
+  readonly compatibility_date: string;
+  readonly compatibility_flags: string[];
+  readonly r2_buckets: readonly { readonly binding: string; readonly bucket_name: string }[];
+  readonly durable_objects: {
+    readonly bindings: readonly { readonly name: string; readonly class_name: string }[];
+  };
+}
+const deployed = wrangler as Deployed;
 
 export interface EdgeSettings {
   readonly port?: number;
@@ -41,17 +49,20 @@ export async function startEdge({
   const secret = randomBytes(32).toString("hex");
   const objects = (scriptName?: string) =>
     Object.fromEntries(
-      Object.entries(OBJECTS).map(([binding, className]) => [
-        binding,
+      deployed.durable_objects.bindings.map(({ name, class_name: className }) => [
+        name,
         { className, useSQLite: true, ...(scriptName !== undefined && { scriptName }) },
       ]),
     );
   const workerOf = async (name: string, source: string) => ({
     name,
-    compatibilityDate: COMPATIBILITY_DATE,
-    compatibilityFlags: ["nodejs_compat"],
+    compatibilityDate: deployed.compatibility_date,
+    compatibilityFlags: deployed.compatibility_flags,
     modules: [{ type: "ESModule" as const, path: `${name}.js`, contents: await bundled(source) }],
   });
+  const r2Buckets = Object.fromEntries(
+    deployed.r2_buckets.map(({ binding, bucket_name: name }) => [binding, name]),
+  );
   const own = { unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }] };
   const miniflare = new Miniflare({
     host: "127.0.0.1",
@@ -59,21 +70,21 @@ export async function startEdge({
     cf: false,
     workers: [
       {
-        ...(await workerOf(NAME, worker)),
-        r2Buckets: { SNAPSHOTS: "snapshots" },
+        ...(await workerOf(deployed.name, worker)),
+        r2Buckets,
         durableObjects: objects(),
         bindings: { ...variables },
       },
       {
         ...(await workerOf("door", WORKERS.door)),
-        durableObjects: objects(NAME),
+        durableObjects: objects(deployed.name),
         bindings: { DOOR_SECRET_SHA256: createHash("sha256").update(secret).digest("hex") },
         ...own,
       },
       ...(await Promise.all(
         Object.entries(beside).map(async ([name, source]) => ({
           ...(await workerOf(name, source)),
-          r2Buckets: { SNAPSHOTS: "snapshots" },
+          r2Buckets,
           ...own,
         })),
       )),

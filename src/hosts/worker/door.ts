@@ -22,7 +22,11 @@ const message = z.object({
   args: z.array(z.unknown()),
 });
 /** See RegistryOperations.write. */
-const change = z.tuple([z.string(), z.array(z.tuple([z.string(), z.string().nullable()])), z.boolean()]);
+const change = z.tuple([
+  z.string(),
+  z.array(z.tuple([z.string(), z.string().nullable()])),
+  z.boolean(),
+]);
 
 const NOTHING = (): Response => new Response(null, { status: 404 });
 
