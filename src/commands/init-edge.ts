@@ -15,7 +15,7 @@ const BUNDLES = new URL(
 const MODULES = ["worker.js", "door.js"];
 const SECRET_BYTES = 32;
 
-/** What was written. The secret is nowhere else. */
+/** The folder as it was written. The secret is nowhere else. */
 export interface EdgeFolder {
   readonly folder: string;
   readonly files: readonly string[];

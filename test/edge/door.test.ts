@@ -19,7 +19,7 @@ const post = (
     body: typeof body === "string" ? body : JSON.stringify(body),
   });
 
-test("with the secret it does what it is asked", async () => {
+test("with the secret it does each operation", async () => {
   const answer = await post(ITEMS);
   expect([answer.status, await answer.json()]).toEqual([200, []]);
 });
@@ -96,10 +96,7 @@ test("accounts, keys and links change by it, each with its entry in the log", as
 test.each([
   ["http://:secret@prices.example", "expected https://:SECRET@host"],
   ["https://prices.example", "expected https://:SECRET@host"],
-  [
-    `${origin.replace("//", "//:wrong@")}`,
-    "there is no door at this address, or it has another secret",
-  ],
+  [origin.replace("//", "//:wrong@"), "there is no door at this address, or it has another secret"],
   ["https://:secret@127.0.0.1:9", "cannot be used"],
 ])("%s is refused in words, without the secret", async (location, words) => {
   const failing = withDriver(location, "use", async () => {});

@@ -42,6 +42,4 @@ export default {
 };
 
 const bytesOr404 = (bytes: Buffer | null): Response =>
-  bytes === null
-    ? new Response(null, { status: 404 })
-    : new Response(bytes as unknown as Uint8Array<ArrayBuffer>);
+  bytes === null ? new Response(null, { status: 404 }) : new Response(new Uint8Array(bytes));

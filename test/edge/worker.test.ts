@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { API, DATA_ROUTES } from "../../src/public/routes.ts";
 import { dataPaths, pagePaths, uncountedPaths } from "../http/addresses.ts";
 import { parseSession, type Session } from "../../src/market/session.ts";
-import { SAME_ID, type Received } from "../http/client.ts";
+import type { Received } from "../http/client.ts";
 import {
   publishSession,
   sessionsMs,

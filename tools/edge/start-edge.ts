@@ -39,7 +39,7 @@ export interface RunningEdge {
   close(): Promise<void>;
 }
 
-/** Starts them. The state is empty, and so is the store. */
+/** Starts them. State and store are empty. */
 export async function startEdge({
   port = 0,
   variables = {},

@@ -167,7 +167,7 @@ export class CallsObject implements CallsOperations {
     if (month === this.#month && this.#used !== null) this.#used = Math.max(0, this.#used + calls);
   }
 
-  /** Sets what a subject has used, by its row beside those of calls. */
+  /** Sets what a subject has used, by its row in `counts`. */
   #set(name: CountName, used: number): void {
     const { month, subject } = name;
     const beside = used - this.#ofCalls(name);

@@ -54,7 +54,7 @@ function isLogged(args: readonly unknown[]): boolean {
   const [, items, isFill] = sent.data;
   const names = items.map(([name]) => name);
   const isChange = names.some((name) => /^(?:accounts|keys|key-ids):/.test(name));
-  return isFill === true || !isChange || names.some(isLogEntry);
+  return isFill || !isChange || names.some(isLogEntry);
 }
 
 /** Compares hashes, so that the time says nothing of the secret. */

@@ -20,7 +20,7 @@ import type { EdgeAccounts } from "./edge-accounts.ts";
 import { EdgeHead } from "./edge-head.ts";
 
 const MEGABYTE = 1_000_000;
-/** An isolate has 128 MB for all. The archive takes an eighth of this; the live snapshot's files are in it, too. */
+/** An isolate has 128 MB for all. The archive, which also holds the live snapshot's files, takes an eighth of this. */
 const CACHE_BYTES = 256 * MEGABYTE;
 
 /** More than there are. */
