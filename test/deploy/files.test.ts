@@ -154,16 +154,23 @@ describe("publish.yml", () => {
       const { permissions, concurrency, jobs } = yaml("publish.yml");
       const all = [
         permissions,
-        ...["publish", "site", "notice"].map((job) => jobs[job].permissions),
+        ...["publish", "site", "deploy", "notice"].map((job) => jobs[job].permissions),
       ];
       expect(all).toEqual([
         {},
         { contents: "read", "id-token": "write" },
-        { contents: "read", "id-token": "write", pages: "write" },
+        { contents: "read", "id-token": "write" },
+        { "id-token": "write", pages: "write" },
         { issues: "write" },
       ]);
       expect(concurrency).toEqual({ group: "publish", "cancel-in-progress": false });
-      expect([jobs.notice.needs, jobs.notice.if]).toEqual([["publish", "site"], "failure()"]);
+      expect([jobs.notice.needs, jobs.notice.if]).toEqual([
+        ["publish", "site", "deploy"],
+        "failure()",
+      ]);
+      // The AWS role trusts the branch; a job with an environment has another identity.
+      expect([jobs.publish.environment, jobs.site.environment]).toEqual([undefined, undefined]);
+      expect([jobs.deploy.needs, jobs.deploy.environment.name]).toEqual(["site", "github-pages"]);
       expect([jobs.site.needs, jobs.site.if]).toEqual([
         "publish",
         "vars.CHIPBOARD_PUBLIC_URL != ''",
@@ -189,7 +196,7 @@ describe("publish.yml", () => {
     "gives every input to the program by the environment, never by the script",
     () => {
       const { inputs } = yaml("publish.yml").on.workflow_dispatch;
-      const steps = ["publish", "site", "notice"].flatMap(stepsOf);
+      const steps = ["publish", "site", "deploy", "notice"].flatMap(stepsOf);
       for (const { run = "" } of steps) expect(run).not.toContain("${{");
       const env = steps.find(({ run }) => run?.includes("chipboard publish"))?.env ?? {};
       expect(Object.keys(inputs)).toEqual(["session", "accept", "revise", "wait"]);
