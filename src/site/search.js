@@ -89,8 +89,8 @@ function choiceOf(id, name, more, words) {
 const joinedOf = (text) => text.replace(/[^\p{L}\p{N}]+/gu, "");
 
 /**
- * What holds every word; first what begins with them, then what has them in its name. If nothing does, what has words
- * with one letter more, less or other.
+ * The entries that hold every word: first names that begin with them, then names that hold them. If no entry does, the
+ * entries of which a word has one letter more, less or other.
  *
  * @param {string} wanted
  */

@@ -54,7 +54,7 @@ export const CORS_HEADERS = {
 export const VARY = "Authorization, X-Api-Key, Accept-Encoding";
 
 interface Tagged extends Pick<Validators, "etag" | "modifiedMs"> {
-  /** False: no script of another origin needs its fields, such as those of a file that pages load. */
+  /** False: no script of another origin needs its fields, such as a file that pages load. */
   readonly isExposed?: boolean;
   /** Further fields of every answer, also of a 304. */
   readonly shared?: HeaderFields;
