@@ -20,6 +20,9 @@ const NAMED =
   /((?:from|import) "\.\/|await import\("\.\/|url\(")((?:documents\/)?[\w-]+\.\w+)(?=")/g;
 /** Comments with lines of their own: a third of the bytes of scripts. */
 const COMMENTS = /^ *\/\*(?:(?!\*\/).)*\*\/\n/gms;
+/** Line breaks of style sheets that separate nothing. */
+const CSS_BREAKS = /(?<=[{};,])\n\s*/g;
+const NOTHING = /(?!)/g;
 const DIGITS = 12;
 
 /** A file by its name in src/site. Files are made after those that they name, whose digests they contain. */
@@ -33,6 +36,7 @@ function assetOf(name: string): Asset {
         source
           .toString()
           .replaceAll(COMMENTS, "")
+          .replaceAll(name.endsWith(".css") ? CSS_BREAKS : NOTHING, "")
           .replaceAll(NAMED, (_, before: string, other: string) => {
             if (/^(?:from|import)/.test(before)) imports.push(other);
             return before + assetOf(other).path.slice(ASSETS_PATH.length);

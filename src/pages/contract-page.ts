@@ -76,7 +76,7 @@ export function lockedPage(
     level:
       reason === "past"
         ? pastWords(ROOT)
-        : `<!--served--><p class="keyless"><a href="#key-field">Paste your key above</a> to see price and history.</p><!--/served-->
+        : `<!--served--><p class="keyless scripted"><a href="#key-field">Paste your key above</a> to see price and history.</p><!--/served-->
 <!--service--><p class="keyless"><!--served-->No key yet? <!--/served-->${why}</p>
 <p class="action keyless">${wayHtml(around.terms, PLACE_WORDS.get_url, ROOT)}</p><!--/service-->
 <!--alone--><p>The prices of this contract are not public.</p><!--/alone-->`,
@@ -105,8 +105,8 @@ const sessionText = (instant: string): string =>
 /** Stands where an address asks for prices as they were known at another time. */
 export const pastWords = (root: string): string =>
   `<p class="keyless late">This address asks for prices as they were known at another time, so no price of today stands here.
-Prices of the past are included in ${tiersWhere(({ history }) => history !== null)}. <a href="#key-field">Paste your key above</a>, or
-<a href="${root}plans">see the plans</a>.</p>`;
+Prices of the past are included in ${tiersWhere(({ history }) => history !== null)}. <span class="scripted"><a href="#key-field">Paste your key above</a>.</span>
+<a href="${root}plans">See the plans</a>.</p>`;
 
 /** `12 hours`, `day`, `30 days`. */
 function timeText(days: number): string {
@@ -177,12 +177,18 @@ function page(
 ): PageSource {
   const { terms, origin } = around;
   const { isLocked, isPast, words: _, ...parts } = content;
+  const known = around.catalog.find((contract) => contract.id === id);
+  const isOff = known !== undefined && isDelisted(known, around.head);
   const url = origin + DATA_ROUTES.contract.path.replace("{id}", id);
   return framed({
     path: PAGES.contract.path.replace("{id}", id),
     title: name,
     main: filled(siteFile("contract.html"), {
       id: escaped(id),
+      // A delisted contract has no price that a basket could have.
+      basket: isOff
+        ? ""
+        : `<a href="../basket#ids=${escaped(id)}&amp;quantities=1">Add to basket</a> ·`,
       name: foreign(name),
       ticker: foreign(ticker),
       segment: foreign(segment),

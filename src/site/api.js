@@ -124,9 +124,8 @@ const mayPass = ({ status }) => status === 0 || status >= 500;
  * @param {() => void} retry
  */
 export function tellProblem(place, problem, retry) {
-  place.textContent = readableText(problem.detail);
+  tellDetail(place, problem);
   place.hidden = false;
-  if (OF_PLANS.includes(problem.status)) place.append(" ", plansLink());
   if (!mayPass(problem)) return;
   const button = document.createElement("button");
   button.type = "button";
@@ -136,6 +135,17 @@ export function tellProblem(place, problem, retry) {
     retry();
   });
   place.append(" ", button);
+}
+
+/**
+ * Says what failed, with the way to the plans where another plan may be the way on.
+ *
+ * @param {HTMLElement} place
+ * @param {Pick<Problem, "detail" | "status">} problem
+ */
+export function tellDetail(place, { detail, status }) {
+  place.textContent = readableText(detail);
+  if (OF_PLANS.includes(status)) place.append(" ", plansLink());
 }
 
 /** Another plan may be the way on from these. */

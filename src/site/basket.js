@@ -1,5 +1,5 @@
 /** The basket page in the browser: picks contracts, prices them, and shows the request. */
-import { ask, askDecimals, askJson, ROOT, tellProblem } from "./api.js";
+import { ask, askDecimals, askJson, ROOT, tellDetail, tellProblem } from "./api.js";
 import { costsOf } from "./basket-costs.js";
 import { focusFault, levelHtml, partsTable, sayAt, takeBack } from "./basket-table.js";
 import { sessionLine } from "./board.js";
@@ -271,7 +271,7 @@ const costsBefore = ({ session_utc, base, cost_30d_usd, cost_base_usd }) =>
  *
  * @param {import("./api.js").Problem} problem
  */
-function refuse({ detail, errors = [] }) {
+function refuse({ detail, status: code, errors = [] }) {
   result.hidden = true;
   for (const { parameter, value, detail: why } of errors) {
     const isOfAmount = parameter !== "ids";
@@ -279,7 +279,8 @@ function refuse({ detail, errors = [] }) {
     for (const [id] of named) sayAt(box, id, isOfAmount, `${value || "Empty"}: ${why}. `);
     if (named.length === 0) findError.append(`${why}. `);
   }
-  status.textContent = errors.length > 0 ? "Not priced: see above. Errors use no call." : detail;
+  if (errors.length > 0) status.textContent = "Not priced: see above. Errors use no call.";
+  else tellDetail(status, { detail, status: code });
   status.classList.add("error");
 }
 

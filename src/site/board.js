@@ -77,7 +77,7 @@ const columnsWith = (cadenceOf) => [
     html: ({ spot_usd }) => alignedHtml(spot_usd),
     value: ({ spot_usd }) => spot_usd,
   },
-  { name: "unit", field: "unit", label: "Unit", html: ({ unit }) => foreign(unit) },
+  { name: "unit", field: "unit", label: "Unit", html: ({ unit }) => unitHtml(unit) },
   change("day", "chg_24h_pct", "24 h %"),
   change("month", "chg_30d_pct", "30 d %"),
   { name: "line", label: "90 days", html: () => "" },
@@ -106,13 +106,15 @@ const OF_HISTORY = ["line", "quarter"];
  */
 export function boardTable({ memory, semiconductor }, cadenceOf, hasHistory, locked = []) {
   const columns = columnsWith(cadenceOf);
+  const rows = [...memory, ...semiconductor];
+  const firsts = new Set(rows.filter(({ segment }, at) => rows[at - 1]?.segment !== segment));
   return tableHtml(
     ` class="board${hasHistory ? " lined" : ""}" id="board"`,
     hasHistory
       ? columns.with(0, { ...CONTRACT, html: pickedHtml })
       : columns.filter(({ name = "" }) => !OF_HISTORY.includes(name)),
-    [...memory, ...semiconductor],
-    attributesOf,
+    rows,
+    (row) => attributesOf(row) + (firsts.has(row) ? " data-group" : ""),
   ).replace("\n</tbody>", () => `\n${locked.map(lockedRow).join("\n")}\n</tbody>`);
 }
 
@@ -126,11 +128,19 @@ export const LOCK = '<span class="lock">needs a key</span>';
 /** It ends after the unit: a board may have a thousand. @param {LockedRow} row @param {number} at */
 const lockedRow = (row, at) =>
   `<tr${at === 0 ? ' id="locked"' : ""}${attributesOf(row)}><th scope="row" class="contract">${nameHtml(row)}</small></th>` +
-  `<td class="segment">${foreign(row.segment)}</td><td class="n level">${LOCK}</td><td class="unit">${foreign(row.unit)}</td></tr>`;
+  `<td class="segment">${foreign(row.segment)}</td><td class="n level">${LOCK}</td><td class="unit">${unitHtml(row.unit)}</td></tr>`;
 
 /** Without the end of its last element. @param {LockedRow} row */
 const nameHtml = ({ id, name, ticker }) =>
   `<a href="contracts/${encodeURIComponent(id)}">${foreign(name)}</a> <small>${foreign(ticker)}`;
+
+const PER = "USD per ";
+
+/** A unit; on paper its start goes, which a note below the board says once. @param {string} unit */
+export const unitHtml = (unit) =>
+  unit.startsWith(PER) && unit !== LEVEL_LABELS.gb
+    ? `<span class="usd">${PER}</span>${foreign(unit.slice(PER.length))}`
+    : foreign(unit);
 
 /** @param {BoardRow} row */
 function contractHtml(row) {

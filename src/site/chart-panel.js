@@ -37,8 +37,9 @@ export function showChart(box, panel) {
   const wanted = firstRange(fromAddress("range"), ranges, line.to, panel.depthDays);
   draw(panel.range ?? wanted, fromAddress("per") === "gb");
 
-  /** @param {string} range @param {boolean} isPerGb if there is a capacity */
-  function draw(range, isPerGb) {
+  /** @param {string} range @param {boolean} isPerGb if there is a capacity @param {number} [widthPx] */
+  function draw(range, isPerGb, widthPx = box.clientWidth) {
+    fitPaper(box, (paperPx) => draw(range, isPerGb, paperPx));
     const divided =
       isPerGb && capacityGb !== null ? perGigabyte(line, capacityGb, panel.breaks) : null;
     const { points, from, to } = drawnOf(divided ?? line, range);
@@ -48,7 +49,7 @@ export function showChart(box, panel) {
       title: titleOf(name, range, changes, points, decimals),
       from,
       to,
-      widthPx: box.clientWidth,
+      widthPx,
       decimals,
       ...(divided && { unit: "USD per GB" }),
     };
@@ -82,6 +83,29 @@ export function showChart(box, panel) {
       });
     });
   }
+}
+
+/** How wide a sheet of paper is, about. */
+const PAPER_PX = 680;
+
+/** What draws a chart again, by its box. @type {Map<HTMLElement, (widthPx?: number) => void>} */
+const drawings = new Map();
+addEventListener("beforeprint", () => {
+  for (const draw of drawings.values()) draw(PAPER_PX);
+});
+addEventListener("afterprint", () => {
+  for (const draw of drawings.values()) draw();
+});
+
+/**
+ * Has a chart drawn again for paper, whose width decides which labels have room, and for the screen after that.
+ *
+ * @param {HTMLElement} box
+ * @param {(widthPx?: number) => void} draw without a width: as wide as the box
+ */
+export function fitPaper(box, draw) {
+  for (const other of drawings.keys()) if (!other.isConnected) drawings.delete(other);
+  drawings.set(box, draw);
 }
 
 /** Few readers save a chart. */

@@ -4,7 +4,7 @@
  */
 import { fromAddress, keepInAddress } from "./address.js";
 import { ask, askJson, BROKEN_OFF, endProblem, ROOT, tellProblem } from "./api.js";
-import { rangeButtons, toolsHtml } from "./chart-panel.js";
+import { fitPaper, rangeButtons, toolsHtml } from "./chart-panel.js";
 import * as comparison from "./comparison.js";
 import { dayText } from "./axis.js";
 import { addCursor } from "./cursor.js";
@@ -214,8 +214,10 @@ const scaleInAddress = () =>
  *
  * @param {readonly (Known & Line)[]} lines
  * @param {readonly string[]} unknown the ids of others that the address names
+ * @param {number} [widthPx]
  */
-function draw(lines, unknown) {
+function draw(lines, unknown, widthPx = box.clientWidth) {
+  fitPaper(box, (paperPx) => draw(lines, unknown, paperPx));
   const scale = scaleInAddress();
   const isLog = fromAddress("axis") === "log";
   const { depthDays } = caller.offer;
@@ -233,7 +235,7 @@ function draw(lines, unknown) {
   byId("presets").hidden = lines.length > 0;
   box.innerHTML = "";
   if (lines.length === 0) return;
-  const drawing = drawingOf(scaled.lines, scale, { from, isLog });
+  const drawing = drawingOf(scaled.lines, scale, { from, isLog, widthPx });
   box.innerHTML =
     drawing.head + toolsHtml(choicesHtml(ranges, range, scale, isLog), true) + drawing.html;
   drawing.equip();
@@ -262,9 +264,9 @@ function draw(lines, unknown) {
  *
  * @param {readonly import("./comparison.js").DrawnLine[]} lines
  * @param {Scale} scale
- * @param {{ from: string, isLog: boolean }} options
+ * @param {{ from: string, isLog: boolean, widthPx: number }} options
  */
-function drawingOf(lines, scale, { from, isLog }) {
+function drawingOf(lines, scale, { from, isLog, widthPx }) {
   if (lines.length === 0) {
     const none = () => "";
     return { head: "", html: "", equip: () => {}, file: none, cite: none };
@@ -273,7 +275,7 @@ function drawingOf(lines, scale, { from, isLog }) {
   const unit = comparison.scaleWords(scale, lines, from);
   const options = { from, to, isLog, isRebased: scale === "rebased" };
   const heightPx = matchMedia("(min-width: 720px)").matches ? 420 : 320;
-  const drawn = comparison.layoutOf(lines, { ...options, widthPx: box.clientWidth, heightPx });
+  const drawn = comparison.layoutOf(lines, { ...options, widthPx, heightPx });
   const sources = [...new Set(lines.flatMap(({ id }) => records.get(id)?.source ?? []))];
   const notes = [
     ...(sources.length === 0 ? [] : [`Sources: ${sources.join("; ")}`]),

@@ -2,6 +2,7 @@
  * The figures of an index or a basket, the same in Node and in the browser. Figures come as decimals, digit
  * by digit as the API gives them; people see other figures than prices in two places.
  */
+import { dateWords } from "./axis.js";
 import { basisHtml } from "./board.js";
 import { bars } from "./chart.js";
 import { tableHtml } from "./html.js";
@@ -37,6 +38,29 @@ import { changeHtml, counted, escaped, figureHtml, foreign } from "./text.js";
  */
 export const closesOfSeries = ({ history }) =>
   history.map(({ date, close }) => ({ date, close: Number(close), text: close }));
+
+/**
+ * What readers of a series must know of its closes: where it goes on from an earlier rule, restatements, and closes that
+ * contain corrections. Plain text; publications of older versions say less.
+ *
+ * @param {Partial<Pick<OneIndex["series"], "link" | "restatements" | "adjustments">>} series
+ * @returns {string[]}
+ */
+export function seriesEvents({ link = null, restatements = [], adjustments = [] }) {
+  const dates = adjustments.map(({ date }) => dateWords(date));
+  return [
+    ...(link === null
+      ? []
+      : [
+          `The series goes on from the close of ${dateWords(link.date)}, which an earlier rule made.`,
+        ]),
+    ...restatements.map(({ from, publication, reason }) => {
+      const since = from === undefined ? "" : ` from ${dateWords(from)} on`;
+      return `Restated${since} by publication ${publication}: ${reason}`;
+    }),
+    ...(dates.length === 0 ? [] : [`Closes that contain corrections: ${dates.join(", ")}.`]),
+  ];
+}
 
 /**
  * The change of a level against the 100 of a year before.

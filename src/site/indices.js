@@ -9,6 +9,7 @@ import {
   contributionsTable,
   indexFigures,
   partsOfSeries,
+  seriesEvents,
   seriesPartsTable,
   totalsHtml,
 } from "./contributions.js";
@@ -143,6 +144,8 @@ function showSeries({ series, session_utc, attribution, publication }) {
   const box = byId("series");
   box.textContent = "The series has no close yet.";
   if (base === null) return;
+  const events = seriesEvents(series);
+  byId("events").innerHTML = events.map((words) => `<li>${foreign(words)}</li>`).join("");
   const name = nameOfIndex(chosen);
   const closes = closesOfSeries(series);
   showChart(box, {
@@ -157,7 +160,7 @@ function showSeries({ series, session_utc, attribution, publication }) {
     fileName: `chipboard-${session_utc.slice(0, 13)}Z-${caller.tier}-index-${chosen}`,
     column: chosen,
     ...(publication !== null && { publication }),
-    notes: [sessionNote(session_utc, publication), attribution],
+    notes: [sessionNote(session_utc, publication), ...events, attribution],
   });
 }
 

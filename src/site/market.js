@@ -1,14 +1,21 @@
 /** The market page in the browser: finding and sorting, kept in the address, and the caller's own tier. */
 import { fromAddress, keepInAddress } from "./address.js";
 import { askJson } from "./api.js";
-import { boardTable, coverageLine, LEVEL_LABELS, levelCell, sessionLine } from "./board.js";
+import {
+  boardTable,
+  coverageLine,
+  LEVEL_LABELS,
+  levelCell,
+  sessionLine,
+  unitHtml,
+} from "./board.js";
 import { sparkline } from "./chart.js";
 import { withKey } from "./key.js";
 import { changesOfCloses, lineOfIndex, longestRange } from "./levels.js";
 import { contractLine, lineOf, movesHtml, overviewTable } from "./overview.js";
 import { daysOnPage } from "./page-days.js";
 import { filterRows, makeSortable } from "./table.js";
-import { counted, foreign } from "./text.js";
+import { counted } from "./text.js";
 
 /** @typedef {import("./board.js").Board} Board */
 /** @typedef {import("./overview.js").Line} Line */
@@ -124,7 +131,7 @@ function showScale() {
     else cell.dataset["value"] = String(value);
     const unit = row.querySelector("td.unit");
     const isPerGb = scale === "gb" && value != null;
-    if (unit !== null) unit.innerHTML = foreign(isPerGb ? LEVEL_LABELS.gb : record.unit);
+    if (unit !== null) unit.innerHTML = unitHtml(isPerGb ? LEVEL_LABELS.gb : record.unit);
   }
   if (wanted.sort !== "") sortBy(wanted.sort);
 }

@@ -16,7 +16,7 @@ const MOST = 12;
  * @property {string} id Its address below the root.
  * @property {string} html
  * @property {string} name In lower case.
- * @property {string} text Everything that a word may be of, in lower case.
+ * @property {string} text All words by which it is found, in lower case.
  * @property {string} joined The same without signs in words: `DDR-5` is found by `ddr5`, and the other way round.
  */
 
@@ -89,8 +89,13 @@ function choiceOf(id, name, more, words) {
 const joinedOf = (text) => text.replace(/[^\p{L}\p{N}]+/gu, "");
 
 /**
+<<<<<<< HEAD
  * The entries that hold every word: first names that begin with them, then names that hold them. If no entry does, the
  * entries of which a word has one letter more, less or other.
+=======
+ * The choices that hold every word. Names that begin with the words come first, then names with the words in them. If
+ * no choice holds them all, words may differ by one letter more, less or other.
+>>>>>>> 700f2fca (Say in tests what the pages have, and shorten style sheets)
  *
  * @param {string} wanted
  */
@@ -155,3 +160,10 @@ addEventListener("keydown", (event) => {
   field.select();
 });
 /** @type {HTMLElement} */ (field.parentElement).hidden = false;
+
+// The foot of each sheet on paper, which style.css places.
+addEventListener("beforeprint", () => {
+  const session = document.querySelector("main .session time")?.textContent;
+  const foot = [session && `Prices of ${session}`, location.href].filter(Boolean).join(" · ");
+  document.documentElement.style.setProperty("--sheet-foot", JSON.stringify(foot));
+});

@@ -144,6 +144,7 @@ describe("without a key", () => {
         `<meta name="description" content="${facts.ticker}, ${facts.segment}, in ${facts.unit}. Source: ${facts.source}." />`,
       );
       expect(text).toContain(`<h1><bdi>${name}</bdi></h1>`);
+      expect([id, text.includes(">Add to basket<")]).toEqual([id, kind !== "delisted"]);
       const told = counts.get(id);
       if (told === undefined) throw new Error(`/contracts has no ${id}`);
       const { starter, pro } = told;

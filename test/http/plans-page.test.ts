@@ -8,6 +8,7 @@ import { createState } from "../../src/state/open.ts";
 import { inProcess } from "../cli/run.ts";
 import { serve } from "../program/program.ts";
 import { inChromium, openBrowser } from "../services/browser.ts";
+import { giveKey } from "../pages/visit.ts";
 import { startTestProxy, type TestProxy } from "./fixture.ts";
 
 /** What a reader must find: label, no key, Starter, Pro. */
@@ -212,7 +213,7 @@ describe("--plans", () => {
     [
       "another kind of value",
       "[]",
-      `: []: expected an object with starter, pro, get_url, contact, terms_url, evidence, or some of them`,
+      `: []: expected an object with starter, pro, get_url, contact, terms_url, evidence, publisher, audience, or some of them`,
     ],
     [
       "a tier without a price",
@@ -332,8 +333,7 @@ inChromium("a key marks its plan and offers only fuller ones, at the cost of no 
     const marked = page.locator("thead .own");
     const line = page.locator("#own");
     expect([await marked.count(), await line.isVisible()]).toEqual([0, false]);
-    await page.fill("#key-field", starter);
-    await page.keyboard.press("Enter");
+    await giveKey(page, starter);
     await line.waitFor();
     expect(await marked.allTextContents()).toEqual(["Starter"]);
     const lines = await page.locator("tbody tr:not(.group)").count();
@@ -347,8 +347,7 @@ inChromium("a key marks its plan and offers only fuller ones, at the cost of no 
     await page.evaluate("sessionStorage.clear()");
     await page.reload();
     expect(await marked.count()).toBe(0);
-    await page.fill("#key-field", pro);
-    await page.keyboard.press("Enter");
+    await giveKey(page, pro);
     await line.waitFor();
     expect(await marked.allTextContents()).toEqual(["Pro"]);
     expect(await line.textContent()).toBe("Your plan is Pro: 0 calls used this month.");

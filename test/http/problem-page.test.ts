@@ -37,6 +37,10 @@ test("the page allows nothing inline and nothing from elsewhere", async () => {
   expect(headers["content-security-policy"]).toContain("default-src 'none'");
   expect(text.match(/<script.*/g)).toEqual([
     `<script src="${assetPath("early.js").slice(1)}"></script>`,
+    // The field for a key, and the search.
+    ...["page.js", "search.js"].map(
+      (name) => `<script type="module" src="${assetPath(name).slice(1)}"></script>`,
+    ),
   ]);
   expect(text).not.toMatch(/<style| style=|https?:/);
 });

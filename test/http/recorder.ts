@@ -55,7 +55,7 @@ export function checkAgainstOpenApi(
   expect(headers["access-control-allow-origin"], what).toBe("*");
   const exposed = headers["access-control-expose-headers"]?.toLowerCase().split(", ");
   // Files of pages are read by the pages alone.
-  const isAsset = new URL(url).pathname.startsWith(ASSETS_PATH);
+  const isAsset = pathOf(url).startsWith(ASSETS_PATH);
   for (const name of isAsset ? [] : EVERYWHERE) expect(exposed, what).toContain(name);
   if (method === "HEAD") {
     expect(raw.length, what).toBe(0);

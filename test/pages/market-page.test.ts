@@ -728,6 +728,31 @@ inChromium("a session published while the page asks is said, and the key stays i
   }),
 );
 
+inChromium("each sheet has a foot, and the board its segments, if it is in its own order", () =>
+  visit("pro", async (page) => {
+    await page.emulateMedia({ media: "print" });
+    await page.pdf();
+    const foot = await page.evaluate<string>(
+      `getComputedStyle(document.documentElement).getPropertyValue("--sheet-foot")`,
+    );
+    const session = await page.textContent("#session time");
+    expect(JSON.parse(foot)).toBe(`Prices of ${session} · ${proxy.url}/`);
+    const groups = (): Promise<string[]> =>
+      page.evaluate(`[...document.querySelectorAll("#board tbody tr")].flatMap((row) => {
+        const { content } = getComputedStyle(row, "::before");
+        return content === "none" ? [] : content.replaceAll('"', "");
+      })`);
+    const rows = recordsOf(await board("pro"));
+    const segments = rows.map(({ segment }) => segment);
+    expect(await groups()).toEqual(segments.filter((one, at) => segments[at - 1] !== one));
+    await page.emulateMedia({ media: "screen" });
+    await page.locator("#board thead .level button").click();
+    await page.emulateMedia({ media: "print" });
+    expect(await groups()).toEqual([]);
+    expect(await page.locator("#board td.unit .usd").filter({ visible: true }).count()).toBe(0);
+  }),
+);
+
 inChromium("names are whole on all widths and on paper", () =>
   visit("pro", async (page) => {
     const cut = `[...document.querySelectorAll(".board .contract")].filter(
@@ -817,7 +842,7 @@ inChromium(
       const none = async (page: Page): Promise<void> => {
         expect(await rowsOf(page)).toHaveLength(recordsOf(await board("free")).length);
         expect(await page.locator("main").innerText()).toMatch(
-          /calls .*\s+This is the page without a key\./,
+          /calls of the account in this month are used\. Counting starts again at 1 \w+ \d{4}, 00:00 UTC\. See the plans\s+This is the page without a key\./,
         );
       };
       await visit("starter", none, spent, [refusal]);

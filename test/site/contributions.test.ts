@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import {
   contributionsTable,
   partsOfSeries,
+  seriesEvents,
   shareOf,
   type Contribution,
   type OneIndex,
@@ -60,5 +61,26 @@ test("a contract that a break keeps from the rolling base has the level of its r
   expect(parts.map(({ year, day, level }) => [year, day, level?.spot_usd])).toEqual([
     ["1.0000", null, "2"],
     ["2.0000", null, 7],
+  ]);
+});
+
+test("a series says where it goes on, its restatements and its closes with corrections, if it has any", () => {
+  expect(seriesEvents({ link: null, restatements: [], adjustments: [] })).toEqual([]);
+  expect(seriesEvents({})).toEqual([]);
+  expect(
+    seriesEvents({
+      link: { date: "2026-11-20", publication: "3" },
+      restatements: [
+        { publication: "9", reason: "A unit was wrong", from: "2026-11-21", members: false },
+      ],
+      adjustments: [
+        { date: "2026-11-22", publication: "7", factor: "1.01" },
+        { date: "2026-11-23", publication: "9", factor: "0.99" },
+      ],
+    }),
+  ).toEqual([
+    "The series goes on from the close of 20 November 2026, which an earlier rule made.",
+    "Restated from 21 November 2026 on by publication 9: A unit was wrong",
+    "Closes that contain corrections: 22 November 2026, 23 November 2026.",
   ]);
 });
