@@ -89,13 +89,8 @@ function choiceOf(id, name, more, words) {
 const joinedOf = (text) => text.replace(/[^\p{L}\p{N}]+/gu, "");
 
 /**
-<<<<<<< HEAD
- * The entries that hold every word: first names that begin with them, then names that hold them. If no entry does, the
- * entries of which a word has one letter more, less or other.
-=======
  * The choices that hold every word. Names that begin with the words come first, then names with the words in them. If
  * no choice holds them all, words may differ by one letter more, less or other.
->>>>>>> 700f2fca (Say in tests what the pages have, and shorten style sheets)
  *
  * @param {string} wanted
  */

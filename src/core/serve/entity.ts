@@ -54,11 +54,7 @@ export const CORS_HEADERS = {
 export const VARY = "Authorization, X-Api-Key, Accept-Encoding";
 
 interface Tagged extends Pick<Validators, "etag" | "modifiedMs"> {
-<<<<<<< HEAD
-  /** False: no script of another origin needs its fields, such as a file that pages load. */
-=======
   /** False: only pages of the service load the file, so that no script of another origin needs its fields. */
->>>>>>> 700f2fca (Say in tests what the pages have, and shorten style sheets)
   readonly isExposed?: boolean;
   /** Further fields of every answer, also of a 304. */
   readonly shared?: HeaderFields;
