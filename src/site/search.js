@@ -100,12 +100,15 @@ function find(wanted) {
   if (words.length === 0) return [];
   /** @param {(choice: Choice, word: string) => boolean} holds */
   const allWith = (holds) => choices.filter((each) => words.every((word) => holds(each, word)));
-  let found = allWith(
-    ({ text, joined }, word) => text.includes(word) || joined.includes(joinedOf(word)),
-  );
+  /** @type {(choice: Choice, word: string) => boolean} */
+  const hasWord = ({ text, joined }, word) =>
+    text.includes(word) || joined.includes(joinedOf(word));
+  let found = allWith(hasWord);
   if (found.length === 0) {
-    found = allWith(({ text }, word) =>
-      text.split(/[^\p{L}\p{N}]+/u).some((other) => isNear(joinedOf(word), other)),
+    found = allWith(
+      (choice, word) =>
+        hasWord(choice, word) ||
+        choice.text.split(/[^\p{L}\p{N}]+/u).some((other) => isNear(joinedOf(word), other)),
     );
   }
   none.textContent =
@@ -155,6 +158,14 @@ addEventListener("keydown", (event) => {
   field.select();
 });
 /** @type {HTMLElement} */ (field.parentElement).hidden = false;
+
+// The further pages fold away when the reader goes on elsewhere.
+const further = /** @type {HTMLDetailsElement | null} */ (document.querySelector(".further"));
+for (const kind of ["click", "focusin"]) {
+  addEventListener(kind, ({ target }) => {
+    if (further?.open && !further.contains(/** @type {Node} */ (target))) further.open = false;
+  });
+}
 
 // The foot of each sheet on paper, which style.css places.
 addEventListener("beforeprint", () => {

@@ -98,6 +98,10 @@ inChromium(
     try {
       const page = await context.newPage();
       await open(page, `${front.root}/contracts/with-held`);
+      await page.locator(".further summary").click();
+      await page.getByRole("link", { name: "Alerts" }).first().waitFor();
+      await field(page).focus();
+      expect(await page.locator(".further").getAttribute("open")).toBeNull();
       const first = async (wanted: string): Promise<string> => {
         await field(page).fill(wanted);
         await options(page).first().waitFor();
@@ -114,7 +118,7 @@ inChromium(
       for (const [wanted, found] of [
         ["alerts", "Alerts page"],
         ["/history.csv", "/history.csv endpoint"],
-        ["quota_exceeded", "Quota exceeded error"],
+        ["quota_exceeded", "Monthly quota exceeded error"],
         ["pandas", "pandas Guide"],
         ["duckdb", "DuckDB Guide"],
         ["settlement", "Settlements Methodology"],
