@@ -4,8 +4,7 @@
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
-import { OBJECT_NAME, REGISTRY } from "../../state/objects/objects-state.ts";
-import { isLogEntry } from "../../state/account-log.ts";
+import { OBJECT_NAME } from "../../state/objects/objects-state.ts";
 import { forwarded, type StateBindings } from "./object-door.ts";
 
 /** The bindings and variables of the door. */
@@ -21,12 +20,6 @@ const message = z.object({
   operation: z.string(),
   args: z.array(z.unknown()),
 });
-/** See RegistryOperations.write. */
-const change = z.tuple([
-  z.string(),
-  z.array(z.tuple([z.string(), z.string().nullable()])),
-  z.boolean(),
-]);
 
 const NOTHING = (): Response => new Response(null, { status: 404 });
 
@@ -41,21 +34,9 @@ export default {
     if (!sent.success)
       return new Response("The message is not one of chipboard's", { status: 400 });
     const { object, ...operation } = sent.data;
-    if (object === REGISTRY && operation.operation === "write" && !isLogged(operation.args))
-      return new Response("A change of accounts has no entry in their log", { status: 400 });
     return forwarded(environment, object, JSON.stringify(operation));
   },
 };
-
-/** Whether a change of accounts, keys or links brings its entry of their log; a copy into an empty state brings all. */
-function isLogged(args: readonly unknown[]): boolean {
-  const sent = change.safeParse(args);
-  if (!sent.success) return false;
-  const [, items, isFill] = sent.data;
-  const names = items.map(([name]) => name);
-  const isChange = names.some((name) => /^(?:accounts|keys|key-ids):/.test(name));
-  return isFill || !isChange || names.some(isLogEntry);
-}
 
 /** Compares hashes, so that the time says nothing of the secret. */
 function isOperator(

@@ -6,7 +6,7 @@ import type { Head, LiveSnapshot as Live, LogView } from "../../core/world.ts";
 import type { Entry, Publication, StoredEntry } from "../../snapshot/log/entry.ts";
 import type { SnapshotName } from "../../store/paths.ts";
 import type { LiveSnapshot } from "../../served/live.ts";
-import { OneAtATime } from "./one-at-a-time.ts";
+import { OneAtATime, PATIENCE_MS } from "./one-at-a-time.ts";
 import type { LogReader } from "../../served/log-reader.ts";
 
 /** What reads the log of a store, and follows its head. */
@@ -22,6 +22,7 @@ export class EdgeHead implements Head, LogView {
   #shown: Follower;
   /** Null: a request reads on by it. */
   #idle: Follower | null;
+  #beganMs = -Infinity;
   #lookAtMs = -Infinity;
   readonly #first = new OneAtATime();
 
@@ -72,7 +73,8 @@ export class EdgeHead implements Head, LogView {
   async refresh(): Promise<void> {
     if (this.current === null) return this.#first.run(() => this.follow());
     const nowMs = performance.now();
-    if (nowMs < this.#lookAtMs) return;
+    const isRead = this.#idle === null && nowMs - this.#beganMs < PATIENCE_MS;
+    if (nowMs < this.#lookAtMs || isRead) return;
     this.#lookAtMs = nowMs + this.#pollMs;
     await this.follow();
   }
@@ -81,6 +83,7 @@ export class EdgeHead implements Head, LogView {
   async follow(): Promise<null> {
     const follower = this.#idle ?? this.#make();
     this.#idle = null;
+    this.#beganMs = performance.now();
     await follower.live.poll();
     const isShown = this.current === null || follower.reader.newestNumber >= this.newestNumber;
     if (isShown && (follower.live.current !== null || this.current === null))

@@ -1,9 +1,9 @@
 /**
  * Work whose result all requests of an isolate use. One request does it. Others wait by the clock until it has: a promise may
- * not be shared. A request may end before its work; after a while somebody else does it again.
+ * not be shared. A request may end before its work; after PATIENCE_MS somebody else does it again.
  */
-const PATIENCE_MS = 10_000;
-const PAUSE_MS = 10;
+export const PATIENCE_MS = 10_000;
+const PAUSE_MS = 50;
 
 export class OneAtATime {
   /** When the running work began; infinitely long ago: none runs. */

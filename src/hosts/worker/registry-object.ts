@@ -5,6 +5,7 @@
  *   facts(name, value)   `version`: how often the items were changed; `mark`: that this is a state
  */
 import type { Item, StatePurpose } from "../../ports/state.ts";
+import { isLogEntry } from "../../state/account-log.ts";
 import type { RegistryOperations } from "../../state/objects/objects-state.ts";
 import type { ObjectContext, Sql } from "./bindings.ts";
 import { answering } from "./object-door.ts";
@@ -13,6 +14,13 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS items (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 `;
+
+/** Throws if a change of accounts, keys or links does not bring its entry of their log. */
+function requireLogged(names: readonly string[]): void {
+  const isChange = names.some((name) => /^(?:accounts|keys|key-ids):/.test(name));
+  if (isChange && !names.some(isLogEntry))
+    throw new Error("A change of accounts needs its entry in their log");
+}
 
 export class RegistryObject implements RegistryOperations {
   readonly #sql: Sql;
@@ -33,11 +41,12 @@ export class RegistryObject implements RegistryOperations {
     this.#sql.exec(SCHEMA);
   }
 
-  open(purpose: StatePurpose): { isThere: boolean; isNew: boolean } {
+  open(purpose: StatePurpose): ReturnType<RegistryOperations["open"]> {
+    const version = this.version();
     const isThere = this.#fact("mark") !== null;
-    if (isThere || purpose !== "create") return { isThere, isNew: false };
+    if (isThere || purpose !== "create") return { isThere, isNew: false, version };
     this.#setFact("mark", "1");
-    return { isThere: true, isNew: true };
+    return { isThere: true, isNew: true, version };
   }
 
   version(): string {
@@ -48,7 +57,9 @@ export class RegistryObject implements RegistryOperations {
     return this.#context.storage.transactionSync(() => {
       const now = this.version();
       if (now !== version) return false;
-      for (const [name, value] of items) {
+      const changed = items.filter(([name, value]) => value !== this.get([name])[0]);
+      if (!isFill) requireLogged(changed.map(([name]) => name));
+      for (const [name, value] of changed) {
         if (value === null) this.#sql.exec("DELETE FROM items WHERE name = ?", name);
         else this.#sql.exec("INSERT OR REPLACE INTO items VALUES (?, ?)", name, value);
       }

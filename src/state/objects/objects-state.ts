@@ -29,7 +29,7 @@ const AT_ONCE = 500;
 /** The operations of the registry's object. Items are JSON texts by name. */
 export interface RegistryOperations {
   /** Makes the state if `purpose` does. `isThere`: there is one now; `isNew`: it was made. */
-  open(purpose: StatePurpose): { isThere: boolean; isNew: boolean };
+  open(purpose: StatePurpose): { isThere: boolean; isNew: boolean; version: string };
   version(): string;
   /** See StateDriver. `isFill`: afterwards there is a state. */
   write(version: string, items: readonly Item<string | null>[], isFill: boolean): boolean;
@@ -199,9 +199,8 @@ export class ObjectsState implements StateDriver {
   }
 
   async look(): Promise<Look> {
-    const { isThere } = await this.#call(REGISTRY, "open", ["use"]);
+    const { isThere, version } = await this.#call(REGISTRY, "open", ["use"]);
     if (!isThere) throw new NoStateError("the registry's object");
-    const version = await this.version();
     const isChanged = version !== this.#seenVersion;
     this.#seenVersion = version;
     return { isChanged, refusal: null };
