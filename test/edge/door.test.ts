@@ -79,6 +79,39 @@ test("a change of accounts without its entry in their log is refused", async () 
   expect(await (await post(ITEMS)).json()).toEqual([]);
 });
 
+test("counts of days are forgotten after 62 days, and those of months and keys stay", async () => {
+  const ask = async (operation: string, args: readonly unknown[]): Promise<unknown> =>
+    (await post({ object: "account:a1", operation, args })).json();
+  const call = { subject: "account:a1", limit: null, added: 0 };
+  const days = ["2026-09-03", "2026-09-03", "2026-09-20", "2026-10-01", "2026-10-31"];
+  for (const day of days)
+    await ask("take", [{ ...call, atMs: Date.parse(day), keyId: "cbk_00000000" }]);
+  await ask("take", [{ ...call, atMs: Date.parse("2026-09-01"), keyId: null }]);
+  const subjects = [
+    ["account:a1", "2026-09"],
+    ["key:cbk_00000000", "2026-09"],
+    ["key:cbk_00000000:day", "2026-09"],
+    ["day:03:a1", "2026-09"],
+    ["day:20:a1", "2026-09"],
+    ["day:01:a1", "2026-10"],
+    ["day:31:a1", "2026-10"],
+  ];
+  const names = subjects.map(([subject, month]) => ({ subject, month }));
+  expect(await ask("used", [names])).toEqual([4, 3, 20, 2, 1, 1, 1]);
+  const all = async () =>
+    ((await ask("counts", ["a1"])) as { subject: string; month: string }[]).map(
+      ({ subject, month }) => `${month} ${subject}`,
+    );
+  const before = await all();
+  // 62 days before it is the first of October.
+  for (let times = 0; times < 2; times += 1) {
+    await ask("forget", [Date.parse("2026-12-01")]);
+    expect(await ask("used", [names])).toEqual([4, 3, 20, 0, 0, 1, 1]);
+  }
+  const gone = ["2026-09 day:01:a1", "2026-09 day:03:a1", "2026-09 day:20:a1"];
+  expect((await all()).sort()).toEqual(before.filter((name) => !gone.includes(name)).sort());
+});
+
 test("accounts, keys and links change by it, each with its entry in the log", async () => {
   await withRegistry(edge.state, clock, "create", async (registry) => {
     await registry.addAccount("acme", "pro", null);

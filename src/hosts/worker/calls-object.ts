@@ -1,7 +1,8 @@
 /**
  * The object with the calls of one account, or of a 64th of all addresses.
  *
- *   calls(month, day, key, used)   an account's calls of a day with a key: one row for each call that counts
+ *   calls(month, day, key, used)   an account's calls of a day with a key: one row for each call that counts; day 0: of days
+ *                                  whose counts are forgotten
  *   counts(month, subject, used)   calls that are counted otherwise: of addresses, by copies, by proxies of other hosts
  *   batches(writer, number, …)     the latest batch of each writer, so that one that is sent again counts once
  *
@@ -15,7 +16,13 @@ import type {
   StoredCount,
   Subject,
 } from "../../ports/state.ts";
-import { dayOf, monthOf, monthsWithCounts, rangesToForget } from "../../ports/month.ts";
+import {
+  dayOf,
+  daysWithCounts,
+  monthOf,
+  monthsWithCounts,
+  rangesToForget,
+} from "../../ports/month.ts";
 import type { ObjectContext, Sql } from "./bindings.ts";
 import { answering } from "./object-door.ts";
 
@@ -24,6 +31,8 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS counts (month TEXT, subject TEXT, used INTEGER, PRIMARY KEY (month, subject)) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS batches (writer TEXT PRIMARY KEY, number INTEGER, replies TEXT) WITHOUT ROWID;
 `;
+
+const NO_DAY = "00";
 
 export class CallsObject implements CallsOperations {
   readonly #sql: Sql;
@@ -115,7 +124,7 @@ export class CallsObject implements CallsOperations {
       const [month, key] = [String(row["month"]), String(row["key"])];
       const day = String(row["day"]).padStart(2, "0");
       add(`account:${account}`, month);
-      add(`day:${day}:${account}`, month);
+      if (day !== NO_DAY) add(`day:${day}:${account}`, month);
       if (key === "") continue;
       add(`key:${key}`, month);
       add(`key:${key}:day`, month);
@@ -127,6 +136,7 @@ export class CallsObject implements CallsOperations {
     const [oldest = ""] = monthsWithCounts(nowMs);
     this.#sql.exec("DELETE FROM calls WHERE month < ?", oldest);
     this.#sql.exec("DELETE FROM counts WHERE month < ?", oldest);
+    this.#forgetDays(nowMs);
     for (const { month, from, before } of rangesToForget(nowMs))
       this.#sql.exec(
         "DELETE FROM counts WHERE month = ? AND subject >= ? AND subject < ?",
@@ -136,6 +146,30 @@ export class CallsObject implements CallsOperations {
       );
     this.#sql.exec("DELETE FROM batches");
     this.#used = null;
+  }
+
+  /** Of days whose counts are forgotten, the calls of the month and of keys stay, and when keys were used last. */
+  #forgetDays(nowMs: number): void {
+    const [before = ""] = daysWithCounts(nowMs);
+    const [month, day] = [before.slice(0, 7), Number(before.slice(8))];
+    const old = "day > 0 AND (month < ?1 OR (month = ?1 AND day < ?2))";
+    this.#context.storage.transactionSync(() => {
+      const rows = this.#sql.exec(`SELECT * FROM calls WHERE ${old}`, month, day).toArray();
+      const lastDays = rows.map(({ month: of, key }): StoredCount => {
+        const name = { subject: `key:${String(key)}:day`, month: String(of) } as const;
+        return { ...name, used: this.#usedOf(name) };
+      });
+      this.#sql.exec(`DELETE FROM calls WHERE ${old}`, month, day);
+      for (const row of rows)
+        this.#sql.exec(
+          `INSERT INTO calls VALUES (?1, 0, ?2, ?3)
+           ON CONFLICT DO UPDATE SET used = used + excluded.used`,
+          String(row["month"]),
+          String(row["key"]),
+          Number(row["used"]),
+        );
+      for (const last of lastDays) if (last.subject !== "key::day") this.#set(last, last.used);
+    });
   }
 
   #monthAt(atMs: number): string {
