@@ -58,7 +58,7 @@ export function contractLine(line, session, carryDays) {
 }
 
 /** How many indices the table has; the page of the indices has all. */
-const INDICES_SHOWN = 8;
+export const INDICES_SHOWN = 8;
 
 /**
  * A row for each of the first indices, and the way to all: name, line of 90 days, its changes of 30 days and one.

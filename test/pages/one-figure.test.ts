@@ -17,7 +17,13 @@ import { closesById, levelsById, lineOfContract, lineOfLevels } from "../../src/
 import { indicesTable } from "../../src/site/indices-table.js";
 import { layout } from "../../src/site/layout.js";
 import * as levels from "../../src/site/levels.js";
-import { contractLine, lineOf, overviewTable, type Line } from "../../src/site/overview.js";
+import {
+  contractLine,
+  INDICES_SHOWN,
+  lineOf,
+  overviewTable,
+  type Line,
+} from "../../src/site/overview.js";
 import { levelHtml } from "../../src/site/record.js";
 import { signedText, withDecimals } from "../../src/site/text.js";
 import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
@@ -236,7 +242,7 @@ describe.each(Object.entries(CLOCKS))("at %s", (hour, now) => {
           ]);
           expect([id, range, shown(compared[range])]).toEqual([id, range, figure]);
         }
-        for (const table of at < 13 ? [front, list] : [list]) {
+        for (const table of at < INDICES_SHOWN ? [front, list] : [list]) {
           const cells = [
             ...rowIn(table, id).matchAll(/<span class="(?:up|down|flat|none)">([^<]*)</g),
           ];
