@@ -34,7 +34,7 @@ const LISTED = [
   ..."POLL GRACE CACHE_MB MAX_CONNECTIONS MAX_CONNECTIONS_PER_ADDRESS METRICS_HOST METRICS_PORT LOG_LEVEL".split(
     " ",
   ),
-  ..."LOG_REQUESTS URL KEY HTTP ALLOW_HOST JSON".split(" "),
+  ..."LOG_REQUESTS SERVICE URL KEY HTTP ALLOW_HOST JSON".split(" "),
 ].map((name) => `CHIPBOARD_${name}`);
 
 /** Every command that acts, as words of the command line. */
