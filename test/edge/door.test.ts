@@ -79,7 +79,7 @@ test("a change of accounts without its entry in their log is refused", async () 
   expect(await (await post(ITEMS)).json()).toEqual([]);
 });
 
-test("counts of days are forgotten after 62 days, and those of months and keys stay", async () => {
+test("counts of days are forgotten after 62 days, counts of months and keys stay", async () => {
   const ask = async (operation: string, args: readonly unknown[]): Promise<unknown> =>
     (await post({ object: "account:a1", operation, args })).json();
   const call = { subject: "account:a1", limit: null, added: 0 };
