@@ -37,7 +37,7 @@ const NO_DAY = "00";
 export class CallsObject implements CallsOperations {
   readonly #sql: Sql;
   readonly #context: ObjectContext;
-  /** The month of the latest call: a new one lets old counts go. */
+  /** The month of the latest call of this instance. */
   #month = "";
   /** The calls of the account in that month; null: they have to be added up. */
   #used: number | null = null;
@@ -172,10 +172,15 @@ export class CallsObject implements CallsOperations {
     });
   }
 
+  /** The month of a call. The first call of a month lets old counts go. */
   #monthAt(atMs: number): string {
     const month = monthOf(atMs);
     if (month > this.#month) {
-      if (this.#month !== "") this.forget(atMs);
+      // The platform ends an idle object, so that its memory does not show that a month begins.
+      const months = "SELECT month FROM calls UNION SELECT month FROM counts";
+      const [row] = this.#sql.exec(`SELECT max(month) AS month FROM (${months})`).toArray();
+      const newest = row?.["month"];
+      if (typeof newest === "string" && newest < month) this.forget(atMs);
       this.#month = month;
       this.#used = null;
     }

@@ -23,7 +23,7 @@ import type {
 export const REGISTRY = "registry";
 /** How many objects share the calls of addresses. */
 export const ADDRESS_OBJECTS = 64;
-/** One message has so many items at most, or counts. */
+/** One message has so many counts at most. */
 const AT_ONCE = 500;
 
 /** The operations of the registry's object. Items are JSON texts by name. */
