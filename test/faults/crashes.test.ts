@@ -1,34 +1,48 @@
-/** Crashes in their short form; and a broken promise is counted as a loss. */
-import { expect, test } from "vitest";
-import { parsePublicationKey } from "../../src/store/paths.ts";
-import { MEMORY } from "../../tools/faults/crash-places.ts";
-import { InterceptedStore } from "./crash-store.ts";
-import { fails, type Strike } from "../../tools/faults/crash-strikes.ts";
-import { crashesIn, localCrashes } from "../../tools/faults/crashes.ts";
+/** Kills at writes in their short form; and a broken promise is counted as a loss. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test, vi } from "vitest";
+import { folderPlace } from "../../tools/faults/crash-places.ts";
+import { crashesIn, killRun, localCrashes, s3Crashes } from "../../tools/faults/crashes.ts";
+import { publicationKey } from "../../src/store/paths.ts";
+import { FolderStore } from "../../src/store/folder-store.ts";
+import { testService } from "../services/services.ts";
 import { expectNothingLost } from "./short.ts";
 
-test("a run that fails, hangs or is killed at a write leaves the old head or the new one", async () => {
-  await expectNothingLost(localCrashes);
-});
+const s3 = testService("s3");
+for (const [name, value] of Object.entries(s3?.env ?? {})) vi.stubEnv(name, value);
+afterAll(() => s3?.stop());
 
-test("a store that names a head before its files are there is counted as a loss", async () => {
-  // Deletes a file of the new head after it was read back, when the log entry is written.
-  const losing: Strike = (scenario, store, step, seed) => {
-    const forgetful = new InterceptedStore(store, async ({ kind, key }, run) => {
-      if (kind === "create" && parsePublicationKey(key) !== null) {
-        await store.delete("sessions/2026-11-21T12Z/r1/report.html");
-      }
-      return run();
-    });
-    return fails("after")(scenario, forgetful, step, seed);
-  };
+test("a run that is killed at a write leaves the old head or the new one", () =>
+  expectNothingLost(localCrashes));
+
+test.skipIf(s3 === null)("on S3 as well", () => expectNothingLost(s3Crashes));
+
+test("a head that is named before its files are there is counted as a loss", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "chipboard-crashes-"));
   const told: string[] = [];
-  const options = { scale: "short", folder: "", seed: 1, say: (text: string) => told.push(text) };
-  const crash = { fault: "a file is lost", strike: losing, strides: { memory: 10 } };
-  const [row] = await crashesIn(MEMORY, [crash], options as Parameters<typeof crashesIn>[2]);
-  // Readers see it only if the publication was written: once each for publish and rollback.
-  expect(row?.lost).toBeGreaterThan(0);
-  expect(row?.lost).toBeLessThan(row?.injected ?? 0);
-  expect(told.filter((text) => text.startsWith("LOST"))).toHaveLength(row?.lost ?? 0);
-  expect(told.join("\n")).toContain("lacks sessions/2026-11-21T12Z/r1/report.html");
+  const options = {
+    scale: "short",
+    folder,
+    seed: 1,
+    say: (text: string) => told.push(text),
+  } as const;
+  try {
+    const rows = await crashesIn(folderPlace(folder), options, async (order) => {
+      await killRun(order);
+      const store = new FolderStore(order.location);
+      if ((await store.get(publicationKey(2))) === null) return;
+      await store.delete("sessions/2026-11-21T12Z/r1/report.html");
+    });
+    const injected = rows.reduce((sum, row) => sum + row.injected, 0);
+    const lost = rows.reduce((sum, row) => sum + row.lost, 0);
+    // Readers see it only if the publication was written.
+    expect(lost).toBeGreaterThan(0);
+    expect(lost).toBeLessThan(injected);
+    expect(told.filter((text) => text.startsWith("LOST"))).toHaveLength(lost);
+    expect(told.join("\n")).toContain("lacks sessions/2026-11-21T12Z/r1/report.html");
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });

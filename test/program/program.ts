@@ -32,8 +32,6 @@ export interface StartOptions {
 export interface RunOptions extends StartOptions {
   /** Its standard input; empty by default. */
   readonly stdin?: string;
-  /** Kill it (SIGKILL) after this time. */
-  readonly killAfterMs?: number;
   /** False: a publish finds its folder as it is. Otherwise a new one gets its mark before. */
   readonly begins?: boolean;
 }
@@ -90,16 +88,13 @@ export function start(args: readonly string[], options: StartOptions = {}): Chil
 
 /** Runs `chipboard ARGS` until it ends. */
 export async function chipboard(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
-  const { stdin = "", killAfterMs, begins = true } = options;
+  const { stdin = "", begins = true } = options;
   const end = begins ? await beginFolder(args, options) : null;
   const child = start(args, options);
   const output = collect(child);
   // A program that ends early does not read its input. The test must not fail for that.
   child.stdin?.on("error", () => undefined).end(stdin);
-  const timer =
-    killAfterMs === undefined ? undefined : setTimeout(() => child.kill("SIGKILL"), killAfterMs);
   const [code] = (await once(child, "close")) as [number | null];
-  clearTimeout(timer);
   await end?.();
   return { code, ...output };
 }

@@ -1,9 +1,8 @@
-/** The kinds of store that faults are injected into: memory, a folder, a real S3 server. */
+/** The kinds of store that faults are injected into: a folder, a real S3 server. */
 import { randomUUID } from "node:crypto";
 import { cp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { FolderStore } from "../../src/store/folder-store.ts";
-import { MemoryStore } from "../../test/store/memory-store.ts";
 import type { ObjectStore } from "../../src/ports/store.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { testService } from "../../test/services/services.ts";
@@ -11,7 +10,7 @@ import type { FaultRow } from "./fault.ts";
 
 /** A kind of store. Makes copies of a prepared store, so that each fault gets its own. */
 export interface Place {
-  readonly name: string;
+  readonly name: "folder" | "S3";
   /** A new, empty store. */
   empty(): Promise<ObjectStore>;
   /** A new store with the content of `original`, which is of the same kind. */
@@ -20,14 +19,6 @@ export interface Place {
   again(store: ObjectStore): Promise<ObjectStore>;
   remove(store: ObjectStore): Promise<void>;
 }
-
-export const MEMORY: Place = {
-  name: "memory",
-  empty: async () => new MemoryStore(),
-  copy: (original) => copied(original, new MemoryStore()),
-  again: async (store) => store,
-  remove: async () => {},
-};
 
 /** Stores in folders of `parent`. Copies keep the times of the files. */
 export function folderPlace(parent: string): Place {

@@ -1,144 +1,107 @@
 /**
- * Runs that fail, hang or are killed, at each of their writes. Afterwards the head is the old
- * snapshot or the new one, complete; the log has no gap; the next run succeeds; and then
- * `verify --all` finds no damage, and every entry is signed. Until then no proxy accepts it.
+ * Runs that are killed (SIGKILL) at each of their writes. Afterwards the head is the old snapshot or the new one,
+ * complete; the log has no gap; the next run succeeds; and then `verify --all` finds no damage, and every entry is
+ * signed. Until then no proxy accepts it. In test/world writes fail, tear and hang, and runs race, inside one process.
  */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { join } from "node:path";
 import type { ObjectStore } from "../../src/ports/store.ts";
-import { requireSigned, requireVerified, wholeHead } from "./crash-head.ts";
-import { folderPlace, MEMORY, withS3, type Place } from "./crash-places.ts";
-import { SCENARIOS, type Scenario } from "./crash-scenarios.ts";
-import { isLogWrite, type Operation } from "../../test/faults/crash-store.ts";
 import {
-  fails,
-  failsFromThenOn,
-  hangs,
-  killed,
-  writesOf,
-  type Strike,
-  type Struck,
-} from "./crash-strikes.ts";
-import { Tally, type FaultOptions, type FaultRow, type Faults } from "./fault.ts";
+  interceptWrites,
+  InterceptedStore,
+  isLogWrite,
+  type Operation,
+} from "../../test/faults/crash-store.ts";
 import { LogWitness } from "../../test/faults/log-witness.ts";
+import { KILL_MOMENTS, type KillOrder } from "./crash-child.ts";
+import { requireSigned, requireVerified, wholeHead } from "./crash-head.ts";
+import { folderPlace, withS3, type Place } from "./crash-places.ts";
+import { SCENARIOS, type Scenario } from "./crash-scenarios.ts";
+import { Tally, type FaultOptions, type FaultRow, type Faults } from "./fault.ts";
 
 /** One child process for each of two cores. */
 const RUNS_AT_ONCE = 2;
+/** Each moment strikes every n-th write and begins at another one: in the long form all moments together strike every write of a folder. */
+const STRIDES = { full: { folder: 3, S3: 6 }, short: { folder: 48, S3: 96 } } as const;
+/** The short form strikes the writes of a publish, and the writes to the log of these. */
+const KILLED_AT_LOG = { folder: ["publish", "rollback", "prune"], S3: ["publish"] } as const;
 
-/** In the long form: each kind strikes every n-th write, and all kinds together every write. */
-const LONG_STRIDES: Readonly<Record<string, number>> = { memory: 1, folder: 3, S3: 6 };
+/** A run of a scenario that is killed at one write. Throws if it ends by itself. */
+export type Strike = (order: KillOrder) => Promise<void>;
 
-/** A kind of fault. `strides`: the short form strikes every n-th write, by kind of store. */
-export interface Crash {
-  readonly fault: string;
-  readonly strike: Strike;
-  readonly strides: Readonly<Record<string, number>>;
-  /** Where the short form also strikes each write to the log; the long form does it everywhere. */
-  readonly logIn?: "memory" | "folder";
-  /** The write that hangs continues after the next run, and must change nothing then. */
-  readonly goesOnLater?: boolean;
-}
-
-/** The short form kills these at their writes to the log. */
-const KILLED_AT_LOG = ["publish", "rollback", "prune"];
-const IN_PROCESS = { memory: 72, folder: 6, S3: 72 };
-const KILLS = { strides: { folder: 48, S3: 96 }, logIn: "folder" } as const;
-const CRASHES: readonly Crash[] = [
-  { fault: "write fails", strike: fails("before"), strides: IN_PROCESS, logIn: "memory" },
-  { fault: "write fails after taking effect", strike: fails("after"), strides: IN_PROCESS },
-  { fault: "write and all later ones fail", strike: failsFromThenOn, strides: IN_PROCESS },
-  { fault: "write hangs", strike: hangs("before"), strides: IN_PROCESS },
-  { fault: "write hangs after taking effect", strike: hangs("after"), strides: IN_PROCESS },
-  {
-    fault: "write hangs and takes effect after the next run",
-    strike: hangs("before"),
-    strides: IN_PROCESS,
-    goesOnLater: true,
-  },
-  { fault: "kill -9 before a write", strike: killed("before"), ...KILLS },
-  { fault: "kill -9 during a write", strike: killed("during"), ...KILLS },
-  { fault: "kill -9 after a write", strike: killed("after"), ...KILLS },
-];
-
-/** In memory and in a folder. */
-export const localCrashes: Faults = async (options) => [
-  ...(await crashesIn(MEMORY, CRASHES, options)),
-  ...(await crashesIn(folderPlace(join(options.folder, "crashes")), CRASHES, options)),
-];
+export const localCrashes: Faults = (options) =>
+  crashesIn(folderPlace(join(options.folder, "crashes")), options);
 
 export const s3Crashes: Faults = (options) =>
-  withS3(options.say, (place) => crashesIn(place, CRASHES, options));
+  withS3(options.say, (place) => crashesIn(place, options));
 
 export const crashFaults: Faults = async (options) => [
   ...(await localCrashes(options)),
   ...(await s3Crashes(options)),
 ];
 
-/** Injects each kind of fault that has a stride for this place, at the writes of every scenario. */
+/** Kills a run of every scenario, at one write after the other. */
 export async function crashesIn(
   place: Place,
-  crashes: readonly Crash[],
   { scale, seed, say }: FaultOptions,
+  strike: Strike = killRun,
 ): Promise<FaultRow[]> {
-  const tallies = new Map(crashes.map((crash) => [crash, new Tally(rowName(crash, place), say)]));
+  const tallies = KILL_MOMENTS.map(
+    (moment) => [moment, new Tally(`kill -9 ${moment} a write, ${place.name}`, say)] as const,
+  );
   for (const scenario of SCENARIOS) {
     const template = await place.empty();
     await scenario.prepare(template);
     const counted = await place.copy(template);
     const writes = await writesOf(scenario, counted);
     await place.remove(counted);
-    for (const [crash, tally] of tallies) {
-      if (crash.strides[place.name] === undefined) continue;
-      const steps = stepsOf(scenario, writes, place, crash, scale, crashes.indexOf(crash));
+    for (const [start, [moment, tally]] of tallies.entries()) {
+      const steps = stepsOf(scenario, writes, place.name, scale, start);
       if (steps.length === 0) continue;
-      say(`${rowName(crash, place)}: ${scenario.name}, ${steps.length} of ${writes.length} writes`);
+      say(`${tally.row.fault}: ${scenario.name}, ${steps.length} of ${writes.length} writes`);
       const queue = steps.values();
       await Promise.all(
         Array.from({ length: RUNS_AT_ONCE }, async () => {
           for (const step of queue) {
-            await tally.inject(`${scenario.name}, write ${step}, seed ${seed}`, () =>
-              crashOnce(place, template, scenario, crash, step, seed),
-            );
+            await tally.inject(`${scenario.name}, write ${step}, seed ${seed}`, async () => {
+              const store = await place.copy(template);
+              const { location } = store;
+              const order = { location, scenario: scenario.name, step, moment, seed };
+              await crashOnce(place, store, scenario, () => strike(order)).finally(() =>
+                place.remove(store),
+              );
+            });
           }
         }),
       );
     }
     await place.remove(template);
   }
-  return [...tallies.values()].map(({ row }) => row).filter(({ injected }) => injected > 0);
+  return tallies.map(([, { row }]) => row);
 }
 
 async function crashOnce(
   place: Place,
-  template: ObjectStore,
+  store: ObjectStore,
   scenario: Scenario,
-  { strike, goesOnLater = false }: Crash,
-  step: number,
-  seed: number,
+  strike: () => Promise<void>,
 ): Promise<void> {
-  const store = await place.copy(template);
-  let struck: Struck | null = null;
+  const witness = await LogWitness.begin(store);
+  await strike();
+  // The run that was killed also appends.
+  await witness.trust();
+  await witness.poll();
+  const fresh = await place.again(store);
   try {
-    const witness = await LogWitness.begin(store);
-    struck = await strike(scenario, witness.watched(store), step, seed);
-    // A run in another process also appends.
-    await witness.trust();
-    await witness.poll();
-    const fresh = await place.again(store);
-    try {
-      const allowed = struck.isDone ? [scenario.headAfterNext] : scenario.headAfterFault;
-      await requireHead(fresh, allowed);
-      await scenario.next(witness.watched(fresh));
-      if (goesOnLater) await struck.finish();
-      await requireHead(fresh, [scenario.headAfterNext]);
-      await requireVerified(fresh);
-      await requireSigned(fresh);
-      await witness.end();
-    } finally {
-      if (fresh !== store) await fresh.close();
-    }
+    await requireHead(fresh, scenario.headAfterFault);
+    await scenario.next(witness.watched(fresh));
+    await requireHead(fresh, [scenario.headAfterNext]);
+    await requireVerified(fresh);
+    await requireSigned(fresh);
+    await witness.end();
   } finally {
-    await struck?.finish();
-    await place.remove(store);
+    await fresh.close();
   }
 }
 
@@ -148,30 +111,43 @@ async function requireHead(store: ObjectStore, sessions: readonly string[]): Pro
   throw new Error(`The head is ${head}, expected ${sessions.join(" or ")}`);
 }
 
-/**
- * The writes to strike, counted from 1. Each kind starts at another write: if the stride is at most the
- * number of kinds, some kind strikes every write. A larger stride also includes the last write. The
- * long form strikes the writes to the log with every kind. The short form strikes all scenarios in memory, and elsewhere a publish.
- */
+/** The writes to strike, counted from 1: every n-th one and, in the long form, all writes to the log. */
 function stepsOf(
   scenario: Scenario,
   writes: readonly Operation[],
-  { name }: Place,
-  { strides, logIn }: Crash,
+  place: Place["name"],
   scale: FaultOptions["scale"],
   start: number,
 ): number[] {
   const isFull = scale === "full";
-  const stride = (isFull ? LONG_STRIDES[name] : strides[name]) as number;
-  const isWhole = isFull || name === MEMORY.name || scenario === SCENARIOS[0];
-  const isOfLog =
-    isFull || (logIn === name && (name === MEMORY.name || KILLED_AT_LOG.includes(scenario.name)));
+  const stride = STRIDES[scale][place];
+  const isWhole = isFull || scenario === SCENARIOS[0];
+  const isAtLog = isFull || KILLED_AT_LOG[place].some((name) => name === scenario.name);
   return writes.flatMap((write, at) => {
     const step = at + 1;
-    const isLast = stride > CRASHES.length && step === writes.length;
-    const isDue = isWhole && (step % stride === start % stride || isLast);
-    return isDue || (isOfLog && isLogWrite(write)) ? [step] : [];
+    const isDue = isWhole && at % stride === start;
+    return isDue || (isAtLog && isLogWrite(write)) ? [step] : [];
   });
 }
 
-const rowName = ({ fault }: Crash, { name }: Place): string => `${fault}, ${name}`;
+/** The writes that the scenario makes, in their order. */
+async function writesOf(scenario: Scenario, store: ObjectStore): Promise<Operation[]> {
+  const writes: Operation[] = [];
+  const noting = interceptWrites((_step, operation, run) => {
+    writes.push(operation);
+    return run();
+  });
+  await scenario.attack(new InterceptedStore(store, noting), store);
+  return writes;
+}
+
+export async function killRun(order: KillOrder): Promise<void> {
+  const script = join(import.meta.dirname, "crash-child.ts");
+  const child = spawn(process.execPath, [script, JSON.stringify(order)], {
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  let said = "";
+  child.stderr.on("data", (text) => (said += String(text)));
+  const [code, signal] = (await once(child, "close")) as [number | null, string | null];
+  if (signal !== "SIGKILL") throw new Error(`The run ended by itself, with ${code}: ${said}`);
+}

@@ -7,28 +7,22 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { callerFaults } from "./hostile-callers.ts";
-import { copyFaults } from "./copies.ts";
 import { crashFaults } from "./crashes.ts";
 import { diskFaults } from "./disks.ts";
 import type { FaultRow, Faults } from "./fault.ts";
 import { feedFaults } from "./feeds.ts";
 import { importFaults } from "./imports.ts";
 import { quotaFaults } from "./quota.ts";
-import { raceFaults } from "./races.ts";
 import { slowClientFaults } from "./slow-clients.ts";
-import { soakFaults } from "./soak.ts";
 
 const PARTS: Readonly<Record<string, Faults>> = {
   crashes: crashFaults,
-  copies: copyFaults,
-  races: raceFaults,
   quota: quotaFaults,
   imports: importFaults,
   callers: callerFaults,
   "slow-clients": slowClientFaults,
   feeds: feedFaults,
   disks: diskFaults,
-  soak: soakFaults,
 };
 
 const USAGE = `Usage: npm run faults -- [options]
