@@ -44,7 +44,7 @@ function readKey({ headers, rawHeaders }: Ask): string | null {
     if (countFields(rawHeaders, "authorization") > 1) return NO_KEY_AT_ALL;
     if (authorization === "") return apiKey ?? NO_KEY_AT_ALL;
     const [scheme, sent] = credentialsIn(authorization);
-    if (scheme === "bearer") return sent;
+    if (scheme.replace(OPENING, "") === "bearer") return sent;
     if (authorization.startsWith(KEY_PREFIX)) return NO_KEY_AT_ALL;
     if (scheme === "basic") {
       const decoded = decodedBasic(sent);
@@ -90,23 +90,26 @@ export function wrappingOf(ask: Ask): string | null {
       ? "The field x-api-key holds a scheme before the key"
       : "The scheme stands twice before the key";
   }
-  const isWrapped = /^["'`<([{]+$/.test(before) || (before === "" && /["'`>)\]}]$/.test(read));
+  const isWrapped = before === "" ? CLOSING.test(read) : before.replace(OPENING, "") === "";
   return isWrapped ? "The key stands in quotes or brackets" : null;
 }
+
+/** Quotes and brackets before and after a key. Header fields have the bytes of typographic quotes as Latin-1. */
+const OPENING = /^(?:["'`<([{\u2018-\u201f\u00ab]|\u00e2\u0080[\u0098-\u009f]|\u00c2\u00ab)+/;
+const CLOSING = /(?:["'`>)\]}\u2018-\u201f\u00bb]|\u00e2\u0080[\u0098-\u009f]|\u00c2\u00bb)$/;
 
 const isBasic = (authorization = ""): boolean => credentialsIn(authorization)[0] === "basic";
 
 const NAME_CHARACTERS = 60;
 const shownName = (name: string): string => shownText(cut(name, NAME_CHARACTERS));
 
-/** Whether a key, which may be quoted, is the beginning of the value or what follows its scheme. */
+/** Whether a key, which may stand in quotes or brackets, is the beginning of the value or what follows its scheme. */
 function beginsWithKey(value: string): boolean {
   const [scheme, rest] = credentialsIn(value);
-  return isKey(value) || (TOKEN.test(scheme) && isKey(rest));
+  return isKey(value) || (TOKEN.test(scheme.replace(OPENING, "")) && isKey(rest));
 }
 
-const isKey = (text: string): boolean =>
-  text.startsWith(KEY_PREFIX) || text.startsWith(`"${KEY_PREFIX}`);
+const isKey = (text: string): boolean => text.replace(OPENING, "").startsWith(KEY_PREFIX);
 
 /** The form of a scheme (RFC 9110, 5.6.2). */
 const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
