@@ -396,6 +396,9 @@ withPython("by a webhook or a command, again until it takes the event", async ()
       got[0]?.[1].event_id,
     ]);
     expect(got[1]?.[1]).toEqual(got[0]?.[1]);
+    // Slack shows the member `text`. Discord refuses a body without `content`.
+    const text = "Contract a (a) is above 9: 10 USD per piece";
+    expect(got[1]?.[1]).toMatchObject({ event: "above", text, content: text });
   } finally {
     hook.close();
   }

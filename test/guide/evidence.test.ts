@@ -177,12 +177,31 @@ withPython(
     expect([keyed.code, keyed.stderr]).toEqual([2, expect.stringContaining("is a file")]);
     expect((await chipboard(["check", at("none.zip")])).code).toBe(2);
     const { id } = await settled("contract");
-    const said = await python(
-      `try:\n  client.evidence(${JSON.stringify(id)}, "2031-01", "x.zip")\nexcept ValueError as error:\n  print(error)`,
+    const said = (month: string) =>
+      python(
+        `try:\n  client.evidence(${JSON.stringify(id)}, "${month}", "x.zip")\nexcept ValueError as error:\n  print(error)`,
+      );
+    expect(await said("2031-01")).toMatch(
+      /the month 2031-01 is not settled; settled are \d{4}-\d{2} to/,
     );
-    expect(said).toMatch(/the month 2031-01 is not settled; settled are \d{4}-\d{2} to/);
+    for (const month of ["2026-13", "2026-1", "October"])
+      expect(await said(month)).toBe(`month: expected a month such as 2026-10, got '${month}'\n`);
   },
 );
+
+withPython("an id that no contract has is of an index", async () => {
+  const { id, month } = await settled("index");
+  const evidence = (asked: string) => {
+    const line = ["evidence", asked, "--month", month, "--out", at("either.zip")];
+    const code = `import client\nos.environ["CHIPBOARD_KEY"] = key\nraise SystemExit(client.main(${JSON.stringify(line)}))`;
+    return client.run(`${PRELUDE}${code}`);
+  };
+  const said = `The settled average of index ${id} in ${month} is `;
+  expect((await evidence(id)).stdout).toContain(said);
+  expect((await checkEvidence(at("either.zip"), KEYS)).sentence).toContain(said);
+  const { code, stderr } = await evidence("nothing");
+  expect([code, stderr]).toEqual([1, expect.stringContaining('No contract has the id "nothing"')]);
+});
 
 test("a log without signatures is told, and ends with 0", async () => {
   const unsigned = await startTestProxy();

@@ -1027,15 +1027,26 @@ class Client:
         """
         return _typed(self._parts(SETTLEMENTS, ids, None, start, end), "kind", "id", "month")
 
-    def evidence(self, id: str, month: Day, path: str | os.PathLike[str], kind: str = "contract") -> dict[str, Any]:
-        """Writes a zip that proves one settled month of a contract, or of an index (`kind="index"`), to somebody without the
+    def evidence(self, id: str, month: Day, path: str | os.PathLike[str], kind: str | None = None) -> dict[str, Any]:
+        """Writes a zip that proves one settled month of a contract, or of an index, to somebody without the
         service: the figure in words, the settlement file, the digests of the tier's files, the entries of the log up to the
         next signed one, the public keys, a script for openssl, and the publisher's permission. `chipboard check FILE.zip`
         reads it. For Pro; costs three calls. Returns the month's record, with `publication`, `signed` and `permission`.
 
-        Raises ValueError if the month is not settled.
+        Without `kind` (`contract` or `index`) the id is of a contract; of an index, if no contract has it. Raises ValueError
+        if the month is not settled.
         """
         wanted = _month(month, "month")
+        if kind is None:
+            try:
+                return self.evidence(id, month, path, "contract")
+            except Refused as refused:
+                if refused.code != "unknown_contract":
+                    raise
+                try:
+                    return self.evidence(id, month, path, "index")
+                except Refused as other:
+                    raise refused if other.code == "unknown_index" else other
         if kind not in ("contract", "index"):
             raise ValueError(f"kind: expected contract or index, got {kind!r}")
         name = f"settlements/{'indices' if kind == 'index' else 'contracts'}/{quote(id, safe='')}"
@@ -2154,7 +2165,10 @@ def _figure_text(record: Mapping[str, Any]) -> bytes:
 def _month(value: Day | None, name: str) -> str | None:
     """The month, YYYY-MM, also of a date or an instant in it."""
     is_month = isinstance(value, str) and re.fullmatch("[0-9]{4}-[0-9]{2}", value)
-    day = _day(f"{value}-01" if is_month else value, name)
+    try:
+        day = _day(f"{value}-01" if is_month else value, name)
+    except ValueError as error:
+        raise ValueError(f"{name}: expected a month such as 2026-10, got {value!r}") from error
     return None if day is None else day[:7]
 
 
@@ -2311,8 +2325,10 @@ def _told(event: dict[str, Any], command: str | None, webhook: str | None) -> No
             raise OSError(f"the command ended with {ended.returncode}: {given['EVENT_TEXT']}")
     elif webhook is not None:
         headers = {"content-type": "application/json", "user-agent": USER_AGENT, "idempotency-key": event["event_id"]}
+        # Slack shows `text`, and Discord `content`.
+        sent = json.dumps({**event, "content": event["text"][:TEXT_MAX]}).encode()
         try:
-            with build_opener(_NoRedirect).open(Request(webhook, body.encode(), headers), timeout=30):
+            with build_opener(_NoRedirect).open(Request(webhook, sent, headers), timeout=30):
                 pass
         except (HTTPError, http.client.HTTPException) as refused:
             # Not its address, which may hold a secret.
@@ -2324,7 +2340,7 @@ def _told(event: dict[str, Any], command: str | None, webhook: str | None) -> No
 def _write_evidence(asked: argparse.Namespace) -> int:
     path: str = asked.out or f"{quote(asked.id, safe='')}-{asked.month}.zip"
     client = Client(asked.url, os.environ.get("CHIPBOARD_KEY") or None)
-    told = client.evidence(asked.id, asked.month, path, "index" if asked.index else "contract")
+    told = client.evidence(asked.id, asked.month, path, "index" if asked.index else None)
     print(_plain(_figure_text(told).decode().splitlines()[0]))
     print(f"wrote {path}: " + ("signed by a key of the publisher" if told["signed"] else "the log is not signed"))
     print(_plain(told["permission"]))
@@ -2339,9 +2355,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(required=True, dest="does", metavar="watch|evidence")
     evidence = commands.add_parser("evidence", help="write a settled month with its proof into a zip",
                                    description="Writes a settled month with its proof, for somebody without the service. For Pro.")
-    evidence.add_argument("id", help="a contract, or with --index an index")
+    evidence.add_argument("id", help="a contract; an index, if no contract has this id")
     evidence.add_argument("--month", required=True, help="a settled month, such as 2026-10")
-    evidence.add_argument("--index", action="store_true", help="the id is of an index")
+    evidence.add_argument("--index", action="store_true", help="only an index")
     evidence.add_argument("--out", help="the file (default: ID-MONTH.zip)")
     evidence.add_argument("--url", default=os.environ.get("CHIPBOARD_URL") or ORIGIN, help="the service; or CHIPBOARD_URL")
     watch = commands.add_parser(
