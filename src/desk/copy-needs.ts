@@ -45,6 +45,8 @@ export interface Needs {
   readonly names: ReadonlySet<string>;
   /** What the store lacks, one line each. */
   readonly damages: readonly string[];
+  /** Damaged inputs that no snapshot names, one line each: a crash left half of one, or a prune took its snapshots. */
+  readonly leftOut: readonly string[];
 }
 
 type Log = readonly Pick<StoredEntry, "entry">[];
@@ -60,10 +62,11 @@ export async function needsOf(
   const manifests: Needed[] = [];
   const names = new Set<string>();
   const damages: string[] = [];
+  const leftOut: string[] = [];
   // Others may write to the store: what no run names so is not copied.
   const keptIn = async (prefix: string, parse: (key: string) => unknown): Promise<string[]> =>
     all ? (await keysBelow(store, prefix)).filter((key) => parse(key) !== null) : [];
-  const inputs = new Set(await keptIn(INPUTS, parseInputKey));
+  const inputs = new Set<string>();
   const entries = [...publicationsOf(log).values()];
   let read = 0;
   await atOnce(entries, async (entry) => {
@@ -81,8 +84,9 @@ export async function needsOf(
     });
     progress("Reading", (read += 1), entries.length);
   });
-  await atOnce([...inputs], (key) =>
-    collected(damages, async () => {
+  const others = (await keptIn(INPUTS, parseInputKey)).filter((key) => !inputs.has(key));
+  await atOnce([...inputs, ...others], (key) =>
+    collected(inputs.has(key) ? damages : leftOut, async () => {
       const stored = await readInput(store, key);
       files.set(key, { key, sha256: sha256Hex(stored), bytesMax: stored.length });
     }),
@@ -94,7 +98,7 @@ export async function needsOf(
   });
   const mark = all ? await markIn(store) : null;
   if (mark !== null) manifests.push(mark);
-  return { files: [...files.values()], manifests, names, damages };
+  return { files: [...files.values()], manifests, names, damages, leftOut };
 }
 
 /** The mark as it is stored; null: the store has none. */

@@ -47,6 +47,8 @@ export interface Copying {
   readonly bytes: number;
   /** How many objects a mirror removed. */
   readonly removed: number;
+  /** Damaged inputs that no snapshot names, which were not copied, one line each. */
+  readonly left_out: readonly string[];
   /** How many objects the target already had, with the same bytes. */
   readonly there: number;
   /** How many snapshots the target has after the copy, without those that a prune took. */
@@ -59,7 +61,7 @@ export interface Copying {
  * Copies, and as a mirror removes; with `dryRun` it reads and checks everything and writes nothing. Throws InputError if the
  * source holds no log, ConflictError if the target has another log, or other bytes under a key of
  * the source: nothing is changed then. Throws DamageError if an object of the source is missing or
- * damaged: the others are copied then, but the target's log stays as it was.
+ * damaged: the others are copied then, but the target's log stays as it was. A damaged input that no snapshot names is left out.
  */
 export async function copyStore(
   from: ObjectStore,
@@ -176,7 +178,7 @@ class CopyRun {
   }
 
   result(log: readonly StoredEntry[], needs: Needs, removed: number): Copying {
-    const { files, manifests, names } = needs;
+    const { files, manifests, names, leftOut } = needs;
     const head = log.map(({ entry }) => entry).findLast(isPublication);
     return {
       outcome: this.#objects + removed === 0 ? "unchanged" : this.#dryRun ? "planned" : "copied",
@@ -185,6 +187,7 @@ class CopyRun {
       objects: this.#objects,
       bytes: this.#bytes,
       removed,
+      left_out: leftOut,
       there: files.length + manifests.length + log.length - this.#objects,
       snapshots: names.size,
       head: head === undefined ? null : { snapshot: snapshotText(head), number: head.number },

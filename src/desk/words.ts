@@ -201,7 +201,8 @@ export function warnOfDepths(keepDays: number, nowMs: number): void {
 }
 
 export function printCopying(done: Copying): void {
-  const { outcome, from, to, objects, bytes, removed, there, snapshots, head } = done;
+  const { outcome, from, to, objects, bytes, removed, left_out, there, snapshots, head } = done;
+  for (const line of left_out) printNotice(`warning: no snapshot names this input: ${line}`);
   const headText =
     head === null ? "" : `; the head is ${head.snapshot}, publication ${head.number}`;
   const whole = `${counted(snapshots, "snapshot")}${headText}`;

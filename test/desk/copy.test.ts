@@ -459,6 +459,7 @@ describe("the command", () => {
       objects: 0,
       bytes: 0,
       removed: 0,
+      left_out: [],
       there: (await keysOf(new FolderStore(to))).length,
       snapshots: 3,
       head: { snapshot: "2026-11-21T12Z/r1", number: 3 },

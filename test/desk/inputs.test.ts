@@ -189,4 +189,16 @@ describe("prune and copy", () => {
       expect([await keysOf(to, "publications/"), await to.get(key)]).toEqual([[], null]);
     }
   });
+
+  test("a copy leaves out half an input that no snapshot names, says so, and is whole", async () => {
+    const store = await shortHistory();
+    const key = `inputs/${sha256Hex("id\n")}-3.gz`;
+    await store.create(key, gzipSync("id\n").subarray(0, 9));
+    const to = new MemoryStore();
+    const { outcome, left_out } = await copyStore(store, to, false, () => {});
+    expect(outcome).toBe("copied");
+    expect(left_out).toEqual([expect.stringMatching(new RegExp(`^memory:/${key} is damaged: `))]);
+    expect([await to.get(key), await damages(to, null)]).toEqual([null, []]);
+    expect(await damages(store, null)).toEqual(left_out);
+  });
 });
