@@ -77,6 +77,8 @@ export async function connectRedis(url: string, purpose: StatePurpose): Promise<
   const driver = redisDriver({
     url,
     base: PREFIX,
+    // Its replies need no HELLO, which a user with few rights cannot send.
+    protocol: 2,
     scanCount: SCANNED_AT_ONCE,
     lazyConnect: true,
     connectTimeout: CONNECT_TIMEOUT_MS,
