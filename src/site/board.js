@@ -1,4 +1,5 @@
 /** The board as a table, the same in Node and in the browser. */
+import { dayAt } from "./axis.js";
 import { tableHtml } from "./html.js";
 import { changeHtml, counted, escaped, figureHtml, foreign } from "./text.js";
 
@@ -42,9 +43,22 @@ const change = (name, field, label) => ({
  * @typedef {(id: string) => number} CadenceOf
  */
 
-/** Whether a level is older than its cadence. @param {BoardRow} row @param {CadenceOf} cadenceOf */
-const isOverdue = ({ id, basis, age_days: days = 0 }, cadenceOf) =>
-  basis === "carried" && days > cadenceOf(id);
+/**
+ * Whether a level is older than its cadence. Saturdays and Sundays do not count: most sources do not price then.
+ *
+ * @param {BoardRow} row
+ * @param {CadenceOf} cadenceOf
+ * @param {string} session of the board, ISO 8601
+ */
+function isOverdue({ id, basis, age_days: days = 0 }, cadenceOf, session) {
+  if (basis !== "carried" || days <= cadenceOf(id)) return false;
+  const end = dayAt(session);
+  const halves = Array.from({ length: days * 2 }, (_, at) => Math.floor(end - at / 2 - 0.25));
+  return days - halves.filter(isWeekend).length / 2 > cadenceOf(id);
+}
+
+/** @param {number} day since 1970; its first day was a Thursday */
+const isWeekend = (day) => (day + 4) % 7 === 0 || (day + 4) % 7 === 6;
 
 /** The head of the levels: for a unit, or for a gigabyte. */
 export const LEVEL_LABELS = { unit: "Level", gb: "USD per GB" };
@@ -66,8 +80,8 @@ export function levelCell({ spot_usd, usd_per_gb }, scale) {
 /** @type {MarketColumn} */
 const CONTRACT = { name: "contract", field: "name", label: "Contract", html: contractHtml };
 
-/** @param {CadenceOf} cadenceOf @returns {readonly MarketColumn[]} */
-const columnsWith = (cadenceOf) => [
+/** @param {CadenceOf} cadenceOf @param {string} session @returns {readonly MarketColumn[]} */
+const columnsWith = (cadenceOf, session) => [
   CONTRACT,
   { name: "segment", field: "segment", label: "Segment", html: ({ segment }) => foreign(segment) },
   {
@@ -89,7 +103,7 @@ const columnsWith = (cadenceOf) => [
     label: "Basis",
     // Only a level that is older than its cadence needs a mark and a date.
     html: (row) =>
-      isOverdue(row, cadenceOf)
+      isOverdue(row, cadenceOf, session)
         ? `${basisHtml(row.basis, true)} <time>${escaped(row.as_of)}</time>`
         : basisHtml(row.basis),
   },
@@ -104,8 +118,8 @@ const OF_HISTORY = ["line", "quarter"];
  * @param {boolean} hasHistory whether the table has the columns of 90 days
  * @param {readonly LockedRow[]} [locked] rows without figures, after the others
  */
-export function boardTable({ memory, semiconductor }, cadenceOf, hasHistory, locked = []) {
-  const columns = columnsWith(cadenceOf);
+export function boardTable({ session_utc, memory, semiconductor }, cadenceOf, hasHistory, locked = []) {
+  const columns = columnsWith(cadenceOf, session_utc);
   const rows = [...memory, ...semiconductor];
   const firsts = new Set(rows.filter(({ segment }, at) => rows[at - 1]?.segment !== segment));
   return tableHtml(
@@ -211,14 +225,17 @@ export function placeLine({ session_utc, delayed_sessions }, behind, more = "") 
  * @param {CadenceOf} cadenceOf
  * @param {number} [locked] how many rows have no figures
  */
-export function coverageLine({ counts, memory, semiconductor }, cadenceOf, locked = 0) {
+export function coverageLine(board, cadenceOf, locked = 0) {
+  const { counts, memory, semiconductor, session_utc } = board;
   const all = counts.memory + counts.semiconductor;
   if (all === 0) return "No contract has a level at this session yet.";
   if (locked > 0) {
     const contracts = counted(all + locked, "contract");
     return `${all} of ${contracts}<span class="keyless">, free. <a href="#locked">See all ${all + locked}</a></span>.`;
   }
-  const overdue = [...memory, ...semiconductor].filter((row) => isOverdue(row, cadenceOf)).length;
+  const overdue = [...memory, ...semiconductor].filter((row) =>
+    isOverdue(row, cadenceOf, session_utc),
+  ).length;
   const fresh = overdue === 0 ? "all priced on time" : `${overdue} older than their cadence`;
   return `${counted(all, "contract")}: ${counts.memory} memory, ${counts.semiconductor} semiconductor; ${fresh}.`;
 }

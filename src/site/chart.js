@@ -32,7 +32,7 @@ export function chartLabel({ points, title, unit, decimals }) {
     `${title}, ${unit}. Lowest ${describe(lowest(points))}, highest ${describe(highest(points))}, ` +
     `first ${describe(first)}, last ${describe(last)}.` +
     listed("Breaks", ({ date, breakReason }) => breakReason && `${date} (${breakReason})`) +
-    listed("Corrected", ({ date, isCorrected }) => isCorrected && date)
+    listed("Corrections", ({ date, isCorrected }) => isCorrected && date)
   );
 }
 

@@ -31,13 +31,21 @@ import { changeHtml, counted, escaped, figureHtml, foreign } from "./text.js";
  */
 
 /**
- * The closes of a series, as the API gives it.
+ * The closes of a series, as the API gives it. Those that contain corrections are marked, and so is the first one of each
+ * restatement.
  *
- * @param {Pick<OneIndex["series"], "history">} series
+ * @param {Pick<OneIndex["series"], "history"> & Partial<Pick<OneIndex["series"], "adjustments" | "restatements">>} series
  * @returns {import("./levels.js").Level[]}
  */
-export const closesOfSeries = ({ history }) =>
-  history.map(({ date, close }) => ({ date, close: Number(close), text: close }));
+export function closesOfSeries({ history, adjustments = [], restatements = [] }) {
+  const marked = [...adjustments.map(({ date }) => date), ...restatements.map(({ from }) => from)];
+  return history.map(({ date, close }) => ({
+    date,
+    close: Number(close),
+    text: close,
+    isCorrected: marked.includes(date),
+  }));
+}
 
 /**
  * What readers of a series must know of its closes: where it goes on from an earlier rule, restatements, and closes that

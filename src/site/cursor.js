@@ -105,7 +105,7 @@ function tipHtml(point, { unit, decimals }) {
   const reason = point.breakReason ? `: ${foreign(point.breakReason)}` : "";
   const marks = [
     point.isBreak && `First close after a break${reason}`,
-    point.isCorrected && "Corrected",
+    point.isCorrected && "Correction",
   ].filter(Boolean);
   return (
     `<time datetime="${point.date}">${dateWords(point.date)}</time>` +

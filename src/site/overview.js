@@ -75,7 +75,7 @@ export function overviewTable(indices, lines) {
       "",
       [
         {
-          label: newest === "" ? "Index" : `Index, closes of <time>${escaped(newest)}</time>`,
+          label: newest === "" ? "Index" : `Index, <time>${escaped(newest)}</time>`,
           html: ({ id, name }, at) =>
             `<a href="indices#${escaped(id)}">${at === 0 ? "Composite" : foreign(name)}</a>`,
         },
@@ -105,35 +105,37 @@ export function overviewTable(indices, lines) {
 }
 
 const MOVES = 3;
-/** A board where fewer moved has a sentence. */
-const FEW_MOVES = 10;
+/** A board that is no longer has a sentence. */
+const SHORT_BOARD = 10;
 
 /**
- * The contracts that rose most and fell most in 24 hours; equal ones in the order of the boards. Where that
- * would be the board again, a sentence.
+ * The contracts that rose most and fell most in 24 hours, or in 30 days if no level moved in 24 hours, as at weekends; equal
+ * ones in the order of the boards. Where that would be the board again, a sentence.
  *
  * @param {Pick<Board, "memory" | "semiconductor">} board
  */
 export function movesHtml({ memory, semiconductor }) {
-  const moves = [...memory, ...semiconductor].flatMap(({ chg_24h_pct: change, ...row }) =>
-    change === null || change === 0 ? [] : [{ ...row, change }],
-  );
-  if (moves.length === 0) return "<p>No level moved in 24 hours.</p>";
+  const rows = [...memory, ...semiconductor];
+  const isShort = rows.length <= SHORT_BOARD;
+  const isStill = rows.every(({ chg_24h_pct: change }) => !change);
+  const [field, range] = isStill
+    ? /** @type {const} */ (["chg_30d_pct", "30 d"])
+    : /** @type {const} */ (["chg_24h_pct", "24 h"]);
+  const moves = rows.flatMap(({ [field]: change, ...row }) => (change ? [{ ...row, change }] : []));
+  if (moves.length === 0 || (isShort && isStill)) return "<p>No level moved in 24 hours.</p>";
   const sides = [1, -1].map((way) => {
     const side = moves.filter(({ change }) => change * way > 0);
     return { way, side: side.toSorted((a, b) => (b.change - a.change) * way) };
   });
   const linkOf = (/** @type {{ id: string, name: string }} */ { id, name }) =>
     `<a href="contracts/${encodeURIComponent(id)}">${foreign(name)}</a>`;
-  if (moves.length <= FEW_MOVES) {
+  if (isShort) {
     const counts = sides.map(({ way, side }) => `${side.length} ${way > 0 ? "up" : "down"}`);
     for (const [change, words] of /** @type {const} */ ([
       [0, "unchanged"],
       [null, "without a change"],
     ])) {
-      const count = [...memory, ...semiconductor].filter(
-        (row) => row.chg_24h_pct === change,
-      ).length;
+      const count = rows.filter((row) => row.chg_24h_pct === change).length;
       if (count > 0) counts.push(`${count} ${words}`);
     }
     const ends = sides.flatMap(({ way, side: [most] }) =>
@@ -150,10 +152,11 @@ export function movesHtml({ memory, semiconductor }) {
       .map(
         (row) =>
           `<li data-id="${escaped(row.id)}">${linkOf(row)} ` +
-          `<small>${foreign(row.ticker)}</small> <span data-field="chg_24h_pct">${changeHtml(row.change)}</span></li>`,
+          `<small>${foreign(row.ticker)}</small> <span data-field="${field}">${changeHtml(row.change)}</span></li>`,
       );
     const list = items.length === 0 ? "<p>None</p>" : `<ol>${items.join("\n")}</ol>`;
-    return `<div><h3>${way > 0 ? "Up" : "Down"}, 24 h %</h3>${list}</div>`;
+    const why = isStill ? " (none moved in 24 h)" : "";
+    return `<div><h3>${way > 0 ? "Up" : "Down"}, ${range} %${why}</h3>${list}</div>`;
   });
   return lists.join("\n");
 }

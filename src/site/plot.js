@@ -190,7 +190,7 @@ export function legendOf({ points, extremes }) {
     [points.some(({ isPast }) => isPast), "past", "M0 6h24", "Before a break: not comparable"],
     [isAfterBreak, "dot", DOT, `Since the break: ${extremes.map(({ text }) => text).join("; ")}`],
     [given >= 0, "band", "M0 1h24v10h-24z", `Lowest to highest price${since}`],
-    [points.some((place) => place.isCorrected), "corrected", CIRCLE, "Corrected close"],
+    [points.some((place) => place.isCorrected), "corrected", CIRCLE, "Correction"],
   ];
   return marks
     .filter(([isShown]) => isShown)

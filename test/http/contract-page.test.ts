@@ -516,7 +516,7 @@ describe("the chart", () => {
       await page.getByRole("slider").focus();
       while ((await read(page))[0] !== date) await page.keyboard.press("ArrowLeft");
       expect(await read(page)).toEqual([date, item.new_usd]);
-      expect(await page.locator(".tip").innerText()).toContain("Corrected");
+      expect(await page.locator(".tip").innerText()).toContain("Correction");
     }),
   );
 });

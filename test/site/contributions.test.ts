@@ -1,6 +1,7 @@
 /** Contributions as people see them: small ones differ, in figures and in bars. */
 import { expect, test } from "vitest";
 import {
+  closesOfSeries,
   contributionsTable,
   partsOfSeries,
   seriesEvents,
@@ -83,4 +84,16 @@ test("a series says where it goes on, its restatements and its closes with corre
     "Restated from 21 November 2026 on by publication 9: A unit was wrong",
     "Closes that contain corrections: 22 November 2026, 23 November 2026.",
   ]);
+});
+
+test("closes that contain corrections are marked, and the first one of a restatement", () => {
+  const history = ["2026-11-24", "2026-11-25", "2026-11-26"].map((date) => ({ date, close: "101.5" }));
+  const series = {
+    history,
+    adjustments: [{ date: "2026-11-26", publication: "3", factor: "1.01" }],
+    restatements: [{ publication: "2", reason: "A misprint", from: "2026-11-25", members: false }],
+  };
+  const marks = closesOfSeries(series).map(({ isCorrected }) => isCorrected);
+  expect(marks).toEqual([false, true, true]);
+  expect(closesOfSeries({ history }).some(({ isCorrected }) => isCorrected)).toBe(false);
 });

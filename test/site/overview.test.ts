@@ -1,6 +1,6 @@
 /** The part above the board: the indices, and the largest moves. */
 import { describe, expect, test } from "vitest";
-import type { BoardRow } from "../../src/site/board.js";
+import { coverageLine, type Board, type BoardRow } from "../../src/site/board.js";
 import { contractLine, movesHtml, overviewTable, pointsOf } from "../../src/site/overview.js";
 
 const index = (name: string) => ({
@@ -44,6 +44,16 @@ const row = (id: string, chg_24h_pct: number | null, name = id): BoardRow => ({
   as_of: "2026-11-21",
   break: null,
 });
+const BOARD: Board = {
+  session_utc: "2026-11-29T12:00:00.000Z",
+  next_session_utc: "2026-11-30T00:00:00.000Z",
+  delayed_sessions: 0,
+  attribution: "",
+  license: "",
+  counts: { memory: 1, semiconductor: 0 },
+  memory: [],
+  semiconductor: [],
+};
 const idsIn = (html: string): string[] =>
   [...html.matchAll(/data-id="([^"]*)"/g)].map(([, id]) => id as string);
 
@@ -77,6 +87,20 @@ describe("the largest moves", () => {
     expect(none).toBe("<p>No level moved in 24 hours.</p>");
   });
 
+  test("are of 30 days on a long board where no level moved in 24 hours", () => {
+    const memory = Array.from({ length: 11 }, (_, at) => ({
+      ...row(`a${at}`, 0),
+      chg_30d_pct: at - 2,
+    }));
+    const html = movesHtml({ memory, semiconductor: [] });
+    expect(idsIn(html)).toEqual(["a10", "a9", "a8", "a0", "a1"]);
+    expect(html).toContain("<h3>Up, 30 d % (none moved in 24 h)</h3>");
+    expect(html).toContain('<span data-field="chg_30d_pct">');
+    const one = movesHtml({ memory: [...memory, row("b", -1)], semiconductor: [] });
+    expect(idsIn(one)).toEqual(["b"]);
+    expect(one).toContain("<h3>Down, 24 h %</h3>");
+  });
+
   test("names are texts, there and among the indices", () => {
     const hostile = `"><img src=x onerror="broken()">`;
     const html =
@@ -104,4 +128,25 @@ test("a contract's last close is not after the session", () => {
     "2026-11-20",
     "2026-11-21T00:00:00.000Z",
   ]);
+});
+
+test("a carried level is marked once it is older than its cadence, weekends aside", () => {
+  /** What the board says of a level of Friday, 27 November 2026, 12:00, of its age at a session. */
+  const saidAt = (session_utc: string, age_days: number, cadence: number): string =>
+    coverageLine(
+      {
+        ...BOARD,
+        session_utc,
+        memory: [{ ...row("a", 0), basis: "carried", as_of: "2026-11-27", age_days }],
+      },
+      () => cadence,
+    );
+  const FRESH = /all priced on time\.$/;
+  const OLD = /1 older than their cadence\.$/;
+  expect(saidAt("2026-11-29T12:00:00.000Z", 2, 1)).toMatch(FRESH);
+  expect(saidAt("2026-11-30T12:00:00.000Z", 3, 1)).toMatch(FRESH);
+  expect(saidAt("2026-12-01T00:00:00.000Z", 3.5, 1)).toMatch(OLD);
+  // Thursday's level at the end of Friday lacks Friday's.
+  expect(saidAt("2026-11-28T00:00:00.000Z", 1.5, 1)).toMatch(OLD);
+  expect(saidAt("2026-12-11T00:00:00.000Z", 13.5, 7)).toMatch(OLD);
 });
