@@ -9,6 +9,7 @@ import { MICROS_PER_UNIT } from "../market/decimal.ts";
 import { HTML_TYPE, JSON_TYPE } from "../store/media-types.ts";
 import { FILES } from "../store/paths.ts";
 import { pythonClient, siteFile } from "../site/site-files.ts";
+import type { Board } from "../site/board.js";
 import { counted, escaped } from "../site/text.js";
 import { fillSlots, RECORDED_CONTRACTS, type SlotValues } from "./document-slots.ts";
 import type { LiveSnapshot } from "../core/world.ts";
@@ -72,10 +73,18 @@ const NO_EVIDENCE = `To show an evidence file outside needs the publisher's perm
 
 const MINUTE_MS = 60_000;
 
-/** The values of the slots while this snapshot is served; null: none is. */
+/** How far the examples of alerts are from the level. */
+const ALERT_SHARE = 0.1;
+/** The level in them while there is none: two of its digits are enough in any unit. */
+const ALERT_LEVEL_USD = 5;
+
+/**
+ * The values of the slots while this snapshot is served, with the board of its free slice; null: there is none.
+ */
 export function slotValues(
   { origin, publicUrl = null, graceMs, plans = {} }: Settings,
   snapshot: LiveSnapshot | null,
+  board: Pick<Board, "memory" | "semiconductor"> | null,
 ): SlotValues {
   const limits = snapshot === null ? USUAL_LIMITS : limitsOf(snapshot.options);
   const slots = Object.keys(RECORDED_CONTRACTS);
@@ -83,6 +92,9 @@ export function slotValues(
   const plansPage = `${origin}${PAGES.plans.path}`;
   const [contactKind, contact] = contactOf(plans) ?? ["url", plansPage];
   const served = exampleIds(snapshot).slice(0, slots.length);
+  const rows = board === null ? [] : [...board.memory, ...board.semiconductor];
+  const level = rows.find(({ id }) => id === served[0])?.spot_usd ?? ALERT_LEVEL_USD;
+  const near = (share: number): string => String(Number((level * (1 + share)).toPrecision(2)));
   return {
     ...RECORDED_CONTRACTS,
     ...Object.fromEntries(served.map((id, at) => [slots[at], id])),
@@ -93,6 +105,8 @@ export function slotValues(
     contact,
     terms: plans.terms_url ?? plansPage,
     evidence: plans.evidence ?? NO_EVIDENCE,
+    above: near(ALERT_SHARE),
+    below: near(-ALERT_SHARE),
     "max-move": percent(limits.maxMoveMicros),
     "max-index-move": percent(limits.maxIndexMoveMicros),
     "max-board-move": percent(limits.maxBoardMoveMicros),

@@ -24,6 +24,9 @@ export const SLOT_NAMES = [
   "evidence",
   /** Contracts of the served market, in requests. */
   ...(Object.keys(RECORDED_CONTRACTS) as (keyof typeof RECORDED_CONTRACTS)[]),
+  /** Levels above and below the free one of the first of them, for the examples of alerts. */
+  "above",
+  "below",
   /** The limits that the served snapshot was published with. */
   "max-move",
   "max-index-move",

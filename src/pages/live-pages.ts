@@ -73,7 +73,7 @@ export function livePages(options: LivePagesOptions) {
   makers.set(PAGES.indices.path, async (snapshot) => indicesPage(await catalogOf(snapshot), false));
   makers.set(PAGES.basket.path, async (snapshot, overdue) => {
     const board = snapshot && (await freeBoard(snapshot, overdue));
-    return basketPage(plans, slotValues(options, snapshot), {
+    return basketPage(plans, slotValues(options, snapshot, board), {
       catalog: (await catalogOf(snapshot)) ?? [],
       maxCarryDays: maxCarryDaysOf(snapshot),
       board,
@@ -81,9 +81,10 @@ export function livePages(options: LivePagesOptions) {
     });
   });
   for (const document of documentPages()) {
-    makers.set(document.path, async (snapshot) =>
-      filledDocument(document, slotValues(options, snapshot)),
-    );
+    makers.set(document.path, async (snapshot, overdue) => {
+      const board = snapshot && (await freeBoard(snapshot, overdue));
+      return filledDocument(document, slotValues(options, snapshot, board));
+    });
   }
   const answers = new Map<string, (asked: Asked) => Promise<Outcome>>();
   for (const [path, make] of makers) answers.set(path, (asked) => found(asked, path, make, pages));

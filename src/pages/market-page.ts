@@ -3,6 +3,7 @@ import { inBoardOrder, isDelisted, type Contract } from "../market/contract.ts";
 import { indicesOf } from "../market/indices.ts";
 import type { Session } from "../market/session.ts";
 import { KEY_TIER_NAMES, TIERS } from "../market/tier.ts";
+import { overdueBy } from "../site/overdue.js";
 import { boardTable, coverageLine, sessionLine, type Board } from "../site/board.js";
 import { movesHtml } from "../site/overview.js";
 import { filled, siteFile } from "../site/site-files.ts";
@@ -48,15 +49,15 @@ export function marketPage(content: MarketContent): PageSource {
   const locked = listed.filter(({ id }) => !free.has(id));
   const isEmpty = rows.length === 0;
   const cadences = new Map(catalog.map(({ id, cadenceDays: days }) => [id, Number(days)]));
-  const cadenceOf = (id: string): number => cadences.get(id) ?? 1;
+  const isOverdue = overdueBy((id) => cadences.get(id) ?? 1, board.session_utc);
   return framed({
     ...PAGE,
     main: filled(siteFile("market.html"), {
       door: doorHtml(content, listed),
       session: sessionLine(board),
       moves: isEmpty ? "" : movesHtml(board),
-      coverage: coverageLine(board, cadenceOf, locked.length),
-      board: isEmpty ? "" : boardTable(board, cadenceOf, false, locked),
+      coverage: coverageLine(board, isOverdue, locked.length),
+      board: isEmpty ? "" : boardTable(board, isOverdue, false, locked),
       license: escaped(board.license),
       carry: carryDays(catalog, content.maxCarryDays),
       cadence: cadenceDays(catalog),

@@ -1,5 +1,4 @@
 /** The board as a table, the same in Node and in the browser. */
-import { dayAt } from "./axis.js";
 import { tableHtml } from "./html.js";
 import { changeHtml, counted, escaped, figureHtml, foreign } from "./text.js";
 
@@ -38,27 +37,10 @@ const change = (name, field, label) => ({
 });
 
 /**
- * How many days lie between two prices of a contract.
+ * Whether a level is older than its cadence (overdue.js).
  *
- * @typedef {(id: string) => number} CadenceOf
+ * @typedef {(row: BoardRow) => boolean} IsOverdue
  */
-
-/**
- * Whether a level is older than its cadence. Saturdays and Sundays do not count: most sources do not price then.
- *
- * @param {BoardRow} row
- * @param {CadenceOf} cadenceOf
- * @param {string} session of the board, ISO 8601
- */
-function isOverdue({ id, basis, age_days: days = 0 }, cadenceOf, session) {
-  if (basis !== "carried" || days <= cadenceOf(id)) return false;
-  const end = dayAt(session);
-  const halves = Array.from({ length: days * 2 }, (_, at) => Math.floor(end - at / 2 - 0.25));
-  return days - halves.filter(isWeekend).length / 2 > cadenceOf(id);
-}
-
-/** @param {number} day since 1970; its first day was a Thursday */
-const isWeekend = (day) => (day + 4) % 7 === 0 || (day + 4) % 7 === 6;
 
 /** The head of the levels: for a unit, or for a gigabyte. */
 export const LEVEL_LABELS = { unit: "Level", gb: "USD per GB" };
@@ -80,8 +62,8 @@ export function levelCell({ spot_usd, usd_per_gb }, scale) {
 /** @type {MarketColumn} */
 const CONTRACT = { name: "contract", field: "name", label: "Contract", html: contractHtml };
 
-/** @param {CadenceOf} cadenceOf @param {string} session @returns {readonly MarketColumn[]} */
-const columnsWith = (cadenceOf, session) => [
+/** @param {IsOverdue} isOverdue @returns {readonly MarketColumn[]} */
+const columnsWith = (isOverdue) => [
   CONTRACT,
   { name: "segment", field: "segment", label: "Segment", html: ({ segment }) => foreign(segment) },
   {
@@ -103,7 +85,7 @@ const columnsWith = (cadenceOf, session) => [
     label: "Basis",
     // Only a level that is older than its cadence needs a mark and a date.
     html: (row) =>
-      isOverdue(row, cadenceOf, session)
+      isOverdue(row)
         ? `${basisHtml(row.basis, true)} <time>${escaped(row.as_of)}</time>`
         : basisHtml(row.basis),
   },
@@ -114,12 +96,12 @@ const OF_HISTORY = ["line", "quarter"];
 
 /**
  * @param {Board} board
- * @param {CadenceOf} cadenceOf
+ * @param {IsOverdue} isOverdue
  * @param {boolean} hasHistory whether the table has the columns of 90 days
  * @param {readonly LockedRow[]} [locked] rows without figures, after the others
  */
-export function boardTable({ session_utc, memory, semiconductor }, cadenceOf, hasHistory, locked = []) {
-  const columns = columnsWith(cadenceOf, session_utc);
+export function boardTable({ memory, semiconductor }, isOverdue, hasHistory, locked = []) {
+  const columns = columnsWith(isOverdue);
   const rows = [...memory, ...semiconductor];
   const firsts = new Set(rows.filter(({ segment }, at) => rows[at - 1]?.segment !== segment));
   return tableHtml(
@@ -222,20 +204,17 @@ export function placeLine({ session_utc, delayed_sessions }, behind, more = "") 
  * How many contracts the board has: of how many, or how many of them have a level older than their cadence. HTML.
  *
  * @param {Board} board
- * @param {CadenceOf} cadenceOf
+ * @param {IsOverdue} isOverdue
  * @param {number} [locked] how many rows have no figures
  */
-export function coverageLine(board, cadenceOf, locked = 0) {
-  const { counts, memory, semiconductor, session_utc } = board;
+export function coverageLine({ counts, memory, semiconductor }, isOverdue, locked = 0) {
   const all = counts.memory + counts.semiconductor;
   if (all === 0) return "No contract has a level at this session yet.";
   if (locked > 0) {
     const contracts = counted(all + locked, "contract");
     return `${all} of ${contracts}<span class="keyless">, free. <a href="#locked">See all ${all + locked}</a></span>.`;
   }
-  const overdue = [...memory, ...semiconductor].filter((row) =>
-    isOverdue(row, cadenceOf, session_utc),
-  ).length;
+  const overdue = [...memory, ...semiconductor].filter(isOverdue).length;
   const fresh = overdue === 0 ? "all priced on time" : `${overdue} older than their cadence`;
   return `${counted(all, "contract")}: ${counts.memory} memory, ${counts.semiconductor} semiconductor; ${fresh}.`;
 }

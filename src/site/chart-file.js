@@ -12,7 +12,10 @@ const TITLE = { kind: "title", stepPx: 28, letterPx: 11.5 };
 const NOTE = { kind: "note", stepPx: 17, letterPx: 6.5 };
 const MOST_LINES = 4;
 
-/** Light colours of style.css, and the marks as in chart.css and compare.css: a file is printed or put into a document. */
+/**
+ * Light colours of style.css, and the marks as in chart.css and compare.css: a file is printed or put into a document. A
+ * picture is drawn twice as large (save.js), which widens all but the lines with a vector effect.
+ */
 const STYLE = `
 text { font: 13px "Figtree Variable", system-ui, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", sans-serif; fill: #595e66; font-variant-numeric: tabular-nums; }
 .title { font-size: 20px; font-weight: 600; fill: #16191d; }
@@ -39,6 +42,12 @@ circle.end-1, text.end-1 { fill: #a1440b; }
 circle.end-2, text.end-2 { fill: #0a6645; }
 circle.end-3, text.end-3 { fill: #6f3a97; }
 .corrected { fill: #ffffff; stroke: #0b4f8a; stroke-width: 2; }
+.picture .band[vector-effect] { stroke-width: 2; }
+.picture :is(.curve, .past, .gap)[vector-effect] { stroke-width: 3; }
+.picture .line[vector-effect] { stroke-width: 4; }
+.picture .line-1[vector-effect] { stroke-dasharray: 16 8; }
+.picture .line-2[vector-effect] { stroke-dasharray: 4 8; }
+.picture .line-3[vector-effect] { stroke-dasharray: 18 8 4 8; }
 `;
 
 /**

@@ -26,7 +26,8 @@ const PNG_SCALE = 2;
  */
 export async function savePng(svg, name) {
   const image = new Image();
-  image.src = `data:image/svg+xml,${encodeURIComponent(svg)}`;
+  const picture = svg.replace("<svg", '<svg class="picture"');
+  image.src = `data:image/svg+xml,${encodeURIComponent(picture)}`;
   await image.decode();
   const canvas = document.createElement("canvas");
   canvas.width = image.naturalWidth * PNG_SCALE;

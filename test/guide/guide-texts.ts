@@ -13,7 +13,7 @@ export const textOf = (file: string, origin = ORIGIN): string => filled(siteFile
 export const clientOf = (origin: string): string => filled(pythonClient(), origin);
 
 const filled = (text: string, origin: string): string =>
-  fillSlots(text, slotValues({ origin, graceMs: 3_600_000 }, null));
+  fillSlots(text, slotValues({ origin, graceMs: 3_600_000 }, null, null));
 
 /** The text under a heading, up to the next one of the same or a higher level. */
 export function under(markdown: string, heading: string): string {

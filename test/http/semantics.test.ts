@@ -64,7 +64,7 @@ test("the OpenAPI document is the one the tests check with", async () => {
   // Examples name contracts of the served market (test/guide/names.test.ts).
   const withoutExamples = (text: string): unknown =>
     JSON.parse(text, (name, value) => (/^examples?$/.test(name) ? null : value));
-  const ofThisService = slotValues({ origin: proxy.url, graceMs: 0 }, null);
+  const ofThisService = slotValues({ origin: proxy.url, graceMs: 0 }, null, null);
   const filled = fillSlots(JSON.stringify(openApiDocument()), ofThisService);
   expect(withoutExamples(JSON.stringify(json))).toEqual(withoutExamples(filled));
   expect(headers["content-type"]).toBe("application/json");

@@ -123,7 +123,7 @@ describe.each(Object.entries(CLOCKS))("at %s", (hour, now) => {
       ...board.semiconductor,
     ];
     expect(records.length).toBeGreaterThan(tier === "free" ? 9 : 100);
-    const table = boardTable(board, () => 1, tier !== "free");
+    const table = boardTable(board, () => false, tier !== "free");
     const all = tier === "free" ? new Map() : levelsById(await textOf(tier, "levels.csv"));
     const { sparklines = [], days = [] } = tier === "free" ? {} : await jsonOf(tier, "sparklines");
     const closes = new Map<string, Line>(sparklines.map((each: Line) => [each.id, each]));

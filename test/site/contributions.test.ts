@@ -87,7 +87,10 @@ test("a series says where it goes on, its restatements and its closes with corre
 });
 
 test("closes that contain corrections are marked, and the first one of a restatement", () => {
-  const history = ["2026-11-24", "2026-11-25", "2026-11-26"].map((date) => ({ date, close: "101.5" }));
+  const history = ["2026-11-24", "2026-11-25", "2026-11-26"].map((date) => ({
+    date,
+    close: "101.5",
+  }));
   const series = {
     history,
     adjustments: [{ date: "2026-11-26", publication: "3", factor: "1.01" }],

@@ -1,6 +1,7 @@
 /** The part above the board: the indices, and the largest moves. */
 import { describe, expect, test } from "vitest";
 import { coverageLine, type Board, type BoardRow } from "../../src/site/board.js";
+import { overdueBy } from "../../src/site/overdue.js";
 import { contractLine, movesHtml, overviewTable, pointsOf } from "../../src/site/overview.js";
 
 const index = (name: string) => ({
@@ -139,7 +140,7 @@ test("a carried level is marked once it is older than its cadence, weekends asid
         session_utc,
         memory: [{ ...row("a", 0), basis: "carried", as_of: "2026-11-27", age_days }],
       },
-      () => cadence,
+      overdueBy(() => cadence, session_utc),
     );
   const FRESH = /all priced on time\.$/;
   const OLD = /1 older than their cadence\.$/;
