@@ -31,8 +31,8 @@ import { changeHtml, counted, escaped, figureHtml, foreign } from "./text.js";
  */
 
 /**
- * The closes of a series, as the API gives it. Those that contain corrections are marked, and so is the first one of each
- * restatement.
+ * The closes of a series, as the API gives it. The chart marks closes that contain corrections, and the first close of
+ * each restatement.
  *
  * @param {Pick<OneIndex["series"], "history"> & Partial<Pick<OneIndex["series"], "adjustments" | "restatements">>} series
  * @returns {import("./levels.js").Level[]}
