@@ -15,7 +15,7 @@ import type { VerifyKey } from "../snapshot/signing-key.ts";
 import { unexpected, type Service } from "./untrusted-service.ts";
 import { proven, unproven, type Step } from "./step.ts";
 
-export interface ProvenLog {
+interface ProvenLog {
   readonly newest: StoredEntry;
   /** The newest entry that has a signature, no older than the one answered with; null: none has. */
   readonly signed: StoredEntry | null;

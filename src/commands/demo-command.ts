@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { Command } from "commander";
 import { clockFromEnvironment } from "../lib/config.ts";
 import { DamageError, UnreachableError, type ChipboardError } from "../lib/errors.ts";
-import { printLine, printNotice, progressTo } from "../lib/terminal.ts";
+import { printLine, printNotice, startProgress } from "../lib/terminal.ts";
 import { sessionKey } from "../market/session.ts";
 import type { RunningProxy } from "../hosts/node/listen.ts";
 import { examples, withOptions } from "./every-command.ts";
@@ -44,7 +44,7 @@ async function demo(options: ServeOptions): Promise<void> {
   const stop = new AbortController();
   const ended = nextSignal().then(() => stop.abort());
   const store = await storeFromOptions(options);
-  const progress = progressTo(process.stderr);
+  const progress = startProgress();
   const sessions = publishDemo(store, clock, progress.tell, stop.signal);
   try {
     const first = await sessions.next();

@@ -1,7 +1,7 @@
 /** `export`: writes all pages and data that need no key as a site of files, for any static host. */
 import { Command } from "commander";
 import { createOption } from "../lib/config.ts";
-import { printJson, printLine, progressTo } from "../lib/terminal.ts";
+import { printJson, printLine, startProgress } from "../lib/terminal.ts";
 import { counted } from "../lib/text.ts";
 import { examples, withOptions, type JsonOption } from "./every-command.ts";
 import { readPlans } from "./serve-command.ts";
@@ -62,7 +62,7 @@ async function writeSite(folder: string, options: ExportOptions): Promise<void> 
   const verifyKeys = await verifyKeysFrom(options);
   const plans = await readPlans(options);
   const store = await storeFromOptions(options);
-  const progress = progressTo(process.stderr);
+  const progress = startProgress();
   try {
     progress.tell("reading the publication", null, null);
     const site = await exportedSite({ store, publicUrl: url, service, graceMs, verifyKeys, plans });

@@ -3,7 +3,7 @@ import { Command, type Option } from "commander";
 import { clockFromEnvironment } from "../lib/config.ts";
 import { ChipboardError, InputError } from "../lib/errors.ts";
 import { PRIVATE_FILE_MODE } from "../lib/modes.ts";
-import { printJson, printLine, progressTo } from "../lib/terminal.ts";
+import { printJson, printLine, startProgress } from "../lib/terminal.ts";
 import { MAX_INPUT_MEGABYTES, MAX_INPUT_ROWS, MAX_ROW_CHARACTERS } from "../lib/limits.ts";
 import type { RestatementOrder } from "../market/published-series.ts";
 import { sessionAt, type Session } from "../market/session.ts";
@@ -69,7 +69,7 @@ async function publishFromOptions(options: PublishOptions, command: Command): Pr
   const { failureMarkdown, resultView, summaryLines, summaryMarkdown } =
     await import("../publish/summary.ts");
   const summary = options.summary === undefined ? null : await openSummary(options.summary);
-  const progress = progressTo(process.stderr);
+  const progress = startProgress();
   let store: ObjectStore | null = null;
   try {
     const run = await runOf(options, command);

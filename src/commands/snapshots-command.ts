@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { Command } from "commander";
 import { clockFromEnvironment, configuredStore, createOption } from "../lib/config.ts";
-import { printJson, printLine, progressTo } from "../lib/terminal.ts";
+import { printJson, printLine, startProgress } from "../lib/terminal.ts";
 import { counted } from "../lib/text.ts";
 import { DamageError } from "../lib/errors.ts";
 import type * as Words from "../desk/words.ts";
@@ -262,7 +262,7 @@ async function copyFromOptions(
   options: Omit<SnapshotOptions, "store"> & { mirror?: true; dryRun?: true },
 ): Promise<void> {
   const { copyStore } = await import("../desk/copy-store.ts");
-  const { tell, end } = progressTo(process.stderr);
+  const { tell, end } = startProgress();
   const { mirror = false, dryRun = false } = options;
   const onBoth = (from: ObjectStore): Promise<void> =>
     onStore(

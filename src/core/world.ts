@@ -100,7 +100,7 @@ export interface Pages {
 }
 
 /** How a service is set up. */
-export interface Settings {
+interface Settings {
   /** `https://host/prefix`; null: nobody said, and addresses in answers are relative. */
   readonly publicUrl?: string | null;
   /** The public address, or else the one at which the host listens. */

@@ -6,7 +6,7 @@ import type { World } from "../core/world.ts";
 import { joined } from "../lib/bytes.ts";
 
 /** How a host reads a request, and sends its answer. */
-export interface Host {
+interface Host {
   askOf(event: H3Event): Ask;
   /** Calls `answer.done` once, when the answer is sent or abandoned. */
   send(event: H3Event, answer: Answer): Response | Promise<Response>;

@@ -211,7 +211,7 @@ const optionsIn = (all: readonly Command[]): Option[] =>
   all.flatMap(({ options, commands }) => [...options, ...optionsIn(commands)]);
 
 /** The value of an option that is in force, and where it comes from. */
-export interface ConfiguredValue {
+interface ConfiguredValue {
   readonly option: string;
   /** Null: it has none. */
   readonly variable: string | null;

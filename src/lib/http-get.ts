@@ -18,7 +18,7 @@ export interface HttpAnswer {
   readonly body: Buffer;
 }
 
-export interface HttpRequest {
+interface HttpRequest {
   /** GET by default. */
   readonly method?: "HEAD" | "POST";
   /** Of POST. */

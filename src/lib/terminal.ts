@@ -84,33 +84,34 @@ export function tableLines(
 const PROGRESS_INTERVAL_MS = 80;
 
 /**
- * Shows the progress of long work: on a terminal in one line that it rewrites, elsewhere with a line
+ * Shows the progress of long work on standard error: on a terminal in one line that it rewrites, elsewhere with a line
  * for each stage. With `done` null the stage says it all. `end` clears that line; call it before you print anything else.
  */
-export function progressTo(stream: NodeJS.WriteStream): {
+export function startProgress(): {
   tell(stage: string, done: number | null, total: number | null): void;
   end(): void;
 } {
   let stageShown = "";
   let shownAtMs = 0;
-  const isTerminal = stream.isTTY;
+  const { stderr } = process;
+  const isTerminal = stderr.isTTY;
   return {
     tell(stage, done, total) {
       const isLast = done === total;
       const count = total === null ? String(done) : `${done}/${total}`;
       const line = plainText(done === null ? stage : `${stage} ${count}`);
       if (!isTerminal) {
-        if (isLast) stream.write(`${line}\n`);
+        if (isLast) stderr.write(`${line}\n`);
         return;
       }
       const nowMs = performance.now();
       if (stage === stageShown && !isLast && nowMs - shownAtMs < PROGRESS_INTERVAL_MS) return;
       stageShown = stage;
       shownAtMs = nowMs;
-      stream.write(`\r\u001b[K${line}`);
+      stderr.write(`\r\u001b[K${line}`);
     },
     end() {
-      if (isTerminal && stageShown !== "") stream.write("\r\u001b[K");
+      if (isTerminal && stageShown !== "") stderr.write("\r\u001b[K");
       stageShown = "";
     },
   };

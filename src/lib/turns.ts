@@ -40,7 +40,7 @@ class Waiting {
 }
 
 /** Calls its argument in a later turn of the host's event loop. */
-export type Later = (then: () => void) => void;
+type Later = (then: () => void) => void;
 
 /** The queue. Requests use it by their places. */
 export class Turns {

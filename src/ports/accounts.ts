@@ -3,7 +3,7 @@ import type { Tier } from "../market/tier.ts";
 import type { Subject } from "./state.ts";
 
 /** Why a key is refused. This list is complete; the core maps each to HTTP in one place. */
-export type Refusal = "invalid_key" | "key_suspended" | "trial_lapsed" | "state_unavailable";
+type Refusal = "invalid_key" | "key_suspended" | "trial_lapsed" | "state_unavailable";
 
 /** The verdict on a key, and who holds it: null in each field if it names no account. */
 export interface KeyVerdict {

@@ -1,7 +1,7 @@
 /** What the core needs of the machine: digests, random bytes and compression. Each host has an implementation. */
 
 /** A SHA-256 over pieces. */
-export interface Hasher {
+interface Hasher {
   update(piece: Uint8Array): void;
   /** The digest in lower-case hex; no piece comes after it. */
   hex(): string;

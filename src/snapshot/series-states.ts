@@ -37,7 +37,7 @@ export interface Closes {
 }
 
 /** A level that a series used last. */
-export interface UsedLevel {
+interface UsedLevel {
   readonly session: Session;
   readonly usd: Micros;
 }

@@ -66,7 +66,7 @@ export async function usageOf(
 }
 
 /** What calls are told by: months (`2026-11`) or days (`2026-11-27`), oldest first. */
-export interface Periods {
+interface Periods {
   readonly unit: "month" | "day";
   readonly each: readonly string[];
 }

@@ -14,7 +14,7 @@ const lineSchema = z.object({
 });
 
 /** The requests of one day UTC (`2026-11-21`) with one key, to one route, with one status. */
-export type LoggedCalls = {
+type LoggedCalls = {
   readonly day: string;
   readonly key: string;
   readonly route: string;

@@ -21,20 +21,14 @@ const SURVEY_MS = 60_000;
 const CLOSE_PATIENCE_MS = 3_000;
 const CLOSE_RETRY_MS = 100;
 
-/** Receives the reason why the state does not answer, once for each reason; null: it answers again. */
-export type OnTrouble = (trouble: string | null) => void;
-
-/** Receives the reason why the state takes no writes, once for each reason; null: it takes them again. */
-export type OnRefusal = (refusal: string | null) => void;
-
-/** Receives the policy by which the state's Redis may drop keys from now on; null: it drops none any more. */
-export type OnEviction = (policy: string | null) => void;
-
 /** What a proxy tells of its state. */
 export interface Listeners {
-  readonly onTrouble?: OnTrouble;
-  readonly onRefusal?: OnRefusal;
-  readonly onEviction?: OnEviction;
+  /** Receives the reason why the state does not answer, once for each reason; null: it answers again. */
+  readonly onTrouble?: (trouble: string | null) => void;
+  /** Receives the reason why the state takes no writes, once for each reason; null: it takes them again. */
+  readonly onRefusal?: (refusal: string | null) => void;
+  /** Receives the policy by which the state's Redis may drop keys from now on; null: it drops none any more. */
+  readonly onEviction?: (policy: string | null) => void;
 }
 
 /** The state as it was when it was opened. */

@@ -2,10 +2,6 @@
 export const JSON_TYPE = "application/json";
 /** CSV, with both parameters of RFC 4180, section 3. */
 export const CSV_TYPE = "text/csv; charset=utf-8; header=present";
-/** An Office Open XML workbook (ECMA-376). */
-export const XLSX_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
-/** Apache Parquet, as registered with IANA. */
-export const PARQUET_TYPE = "application/vnd.apache.parquet";
 /** SHA256SUMS, and other plain text. */
 export const TEXT_TYPE = "text/plain; charset=utf-8";
 /** The report, and pages. */
@@ -26,13 +22,15 @@ const TYPES: Readonly<Record<string, string>> = {
   md: "text/markdown; charset=utf-8",
   // JSON with one value per line: parts of the ledger.
   ndjson: "application/x-ndjson",
-  parquet: PARQUET_TYPE,
+  // As registered with IANA.
+  parquet: "application/vnd.apache.parquet",
   png: "image/png",
   py: "text/x-python; charset=utf-8",
   svg: "image/svg+xml",
   webp: "image/webp",
   woff2: "font/woff2",
-  xlsx: XLSX_TYPE,
+  // An Office Open XML workbook (ECMA-376).
+  xlsx: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
   xml: "application/xml; charset=utf-8",
 };
 

@@ -9,7 +9,7 @@ import { FEED_TYPE, PAGES, UNCOUNTED_ROUTES } from "../../public/uncounted-route
 /** How many publishes and rollbacks the feed has. */
 export const FEED_LENGTH = 100;
 
-export interface FeedContent {
+interface FeedContent {
   /** The oldest publication of the log; the feed's own id comes from it. */
   readonly first: Publication;
   /** The newest publishes and rollbacks, oldest first; at least one. */

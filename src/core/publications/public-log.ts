@@ -64,10 +64,7 @@ export function logKeys({
   return { kind: "found", forms: { identity: entity }, cacheControl: PUBLIC_CACHE };
 }
 
-/** The answers of `/publications`, `/log/…`, `/feed.atom` and `/status.json`, and what pages show of them. */
-export type PublicLog = ReturnType<typeof publicLog>;
-
-/** Makes the answers. */
+/** Makes the answers of `/publications`, `/log/…`, `/feed.atom` and `/status.json`, and the pages that show the same. */
 export function publicLog({
   live,
   log,

@@ -8,7 +8,7 @@ import type { status } from "../../public/answer-schemas.ts";
 /** Thirty days. */
 const SESSIONS_SHOWN = 60;
 
-export interface StatusContent {
+interface StatusContent {
   /** The publishes and rollbacks, oldest first; the last one is what the proxy serves. */
   readonly publications: readonly Publication[];
   readonly overdue: number;

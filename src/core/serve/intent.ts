@@ -155,7 +155,7 @@ const RANGE_UNIT = "bytes=";
  * What Range asks for in a file of `sizeBytes`. Null: the whole file. That is also the answer to
  * several ranges, another unit and a malformed field, which a server may ignore (RFC 9110, 14.2).
  */
-export function parseRange(field: string, sizeBytes: number): ByteRange | "unsatisfiable" | null {
+function parseRange(field: string, sizeBytes: number): ByteRange | "unsatisfiable" | null {
   const unit = field.slice(0, RANGE_UNIT.length);
   const list = field.slice(RANGE_UNIT.length);
   // A list may have empty elements (5.6.1.2), and begins with none of its blanks.

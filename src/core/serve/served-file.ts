@@ -77,7 +77,7 @@ export interface FileSource {
 }
 
 /** A contract's rows in a long file, and how many plain bytes they are. */
-export interface FilePart {
+interface FilePart {
   readonly id: string;
   readonly bytes: number;
 }

@@ -16,7 +16,7 @@ const LINE = /^([0-9a-f]{64}) {2}(.+)$/;
 
 const WAY_ON = "Name another folder, or move that file away";
 
-export interface WrittenSite {
+interface WrittenSite {
   readonly files: number;
   readonly bytes: number;
 }

@@ -30,7 +30,7 @@ import { nodePlatform } from "../platform.ts";
 import { escaped } from "../../site/text.js";
 import { absoluteLinks, linkedPage, linkedSitemap, type Site } from "./links.ts";
 
-export interface SiteOptions extends Pick<Service, "plans"> {
+interface SiteOptions extends Pick<Service, "plans"> {
   readonly store: ObjectStore;
   /** `https://host/prefix`, without a slash at its end. */
   readonly publicUrl: string;
@@ -48,7 +48,7 @@ export interface SiteFile {
 }
 
 /** The site of a publication. */
-export interface ExportedSite {
+interface ExportedSite {
   /** `2026-11-21T00Z/r1`. */
   readonly snapshot: string;
   /** The number of its entry in the log. */

@@ -121,7 +121,7 @@ export class Connections {
 }
 
 /** Why a connection was closed at once: its address or home network has too many, or only the kept places are left. */
-export type TooMany = "of one address" | "of one network" | "in all";
+type TooMany = "of one address" | "of one network" | "in all";
 
 /**
  * Closes a connection at once, also before a TLS handshake, if its address would have more than `maxEach`, its home

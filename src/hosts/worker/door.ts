@@ -8,7 +8,7 @@ import { OBJECT_NAME } from "../../state/objects/objects-state.ts";
 import { forwarded, type StateBindings } from "./object-door.ts";
 
 /** The bindings and variables of the door. */
-export interface DoorEnvironment extends StateBindings {
+interface DoorEnvironment extends StateBindings {
   /** SHA-256 (hex) of the secret. */
   readonly DOOR_SECRET_SHA256?: string;
 }

@@ -10,7 +10,7 @@ import { OneAtATime, PATIENCE_MS } from "./one-at-a-time.ts";
 import type { LogReader } from "../../served/log-reader.ts";
 
 /** What reads the log of a store, and follows its head. */
-export interface Follower {
+interface Follower {
   readonly reader: LogReader;
   readonly live: LiveSnapshot;
 }

@@ -26,7 +26,7 @@ const CACHE_BYTES = 256 * MEGABYTE;
 /** More than there are. */
 const ASSETS_KEPT = 500;
 
-export interface EdgeOptions extends Service {
+interface EdgeOptions extends Service {
   readonly store: ObjectStore;
   readonly accounts: EdgeAccounts;
   readonly clock: Clock;

@@ -30,7 +30,7 @@ import {
   type StoredEntry,
 } from "./entry.ts";
 import { parseEntry } from "./entry-bytes.ts";
-import { NO_KEYS, requireTrusted, signedEntry, type LogKeys } from "./sign.ts";
+import { requireTrusted, signedEntry, type LogKeys } from "./sign.ts";
 import { requireTimely, type TimeGates } from "./time-gates.ts";
 import { tiledEntries, tileOf, tilesBefore, tilesIn } from "./tiles.ts";
 import { entriesIn, mustRead, requireLink, walkLog } from "./walk.ts";
@@ -137,7 +137,7 @@ export async function appendRollback(
   nowMs: number,
   gates: TimeGates,
   months: readonly string[],
-  keys: LogKeys = NO_KEYS,
+  keys: LogKeys,
 ): Promise<Publication | null> {
   const needed = new Set([snapshotText(wanted), ...months]);
   for (let last = newest; ;) {

@@ -32,7 +32,7 @@ export const tilesBefore = (number: number): Tile[] =>
   );
 
 /** The tiles that have this entry, the largest first. */
-export const tilesOf = (number: number): Tile[] =>
+const tilesOf = (number: number): Tile[] =>
   TILE_SIZES.toReversed().map((size) => ({ size, place: Math.floor((number - 1) / size) }));
 
 /** The tile's bytes. */
