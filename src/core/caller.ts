@@ -1,5 +1,5 @@
 /** Who sent a request: finds the key in the header fields and asks the accounts about it. */
-import type { Accounts, KeyVerdict } from "../ports/accounts.ts";
+import { NO_HOLDER, type Accounts, type KeyVerdict } from "../ports/accounts.ts";
 import { KEY_PREFIX, LINK_PREFIX } from "../lib/secrets.ts";
 import { cut } from "../lib/text.ts";
 import { shownText } from "../public/query.ts";
@@ -171,19 +171,10 @@ export function identify(
 export const identifyLink = (token: string, { verdicts }: Accounts): Caller | Promise<Caller> =>
   verdicts.authenticate(token, LINK_PREFIX);
 
-const NO_KEY = {
-  keyId: null,
-  path: null,
-  trialEndsAtMs: null,
-  keyExpiresAtMs: null,
-  refusal: null,
-  isReplaced: false,
-} as const;
-
 /** The caller without a key at this address. */
 export function callerAt(address: AddressGroup, accounts: Accounts, nowMs: number): AdmittedCaller {
   const subject = accounts.addressSubject(address, nowMs);
-  return { ...NO_KEY, account: null, tier: KEYLESS, subject };
+  return { ...NO_HOLDER, tier: KEYLESS, subject, refusal: null };
 }
 
 /** The address group that a request without a key is counted for. */

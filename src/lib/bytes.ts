@@ -10,11 +10,15 @@ export const utf8 = (text: string): Uint8Array => encoder.encode(text);
 /** The text of UTF-8; other bytes become U+FFFD. */
 export const textOf = (bytes: Uint8Array): string => decoder.decode(bytes);
 
+/** How many bytes the pieces have together. */
+export const sizeOf = (pieces: readonly Uint8Array[]): number =>
+  pieces.reduce((sum, { length }) => sum + length, 0);
+
 /** The bytes of the pieces in a row; one piece is not copied. */
 export function joined(pieces: readonly Uint8Array[]): Uint8Array {
   const [first] = pieces;
   if (first !== undefined && pieces.length === 1) return first;
-  const bytes = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
+  const bytes = new Uint8Array(sizeOf(pieces));
   let at = 0;
   for (const piece of pieces) {
     bytes.set(piece, at);

@@ -23,6 +23,18 @@ export interface KeyVerdict {
   readonly isReplaced: boolean;
 }
 
+/** The fields of a verdict on nobody. */
+export const NO_HOLDER = {
+  account: null,
+  tier: null,
+  subject: null,
+  keyId: null,
+  path: null,
+  trialEndsAtMs: null,
+  keyExpiresAtMs: null,
+  isReplaced: false,
+} as const;
+
 export interface Verdicts {
   /**
    * The verdict on a key as it was sent, or, with their prefix, on a link's token. It is a promise only if the

@@ -53,14 +53,14 @@ const INFLATED_SHARE = 1 / 8;
 /** During a switch two snapshots are in memory. An eighth is left for old ones (archive.ts). */
 const LIVE_SHARE = 7 / 16;
 
-/** Keeps files for as long as the snapshot is served. */
-class LiveShelf implements Shelf {
+/** Keeps every file that was read, for as long as the snapshot is served. */
+export class KeepingShelf implements Shelf {
   readonly #kept = new Map<string, unknown>();
-  readonly #held: ReadonlyMap<string, number>;
+  readonly holds: (entry: FileEntry) => boolean;
   readonly inflatedBytesMax: number;
 
-  constructor(held: ReadonlyMap<string, number>, inflatedBytesMax: number) {
-    this.#held = held;
+  constructor(holds: (entry: FileEntry) => boolean, inflatedBytesMax: number) {
+    this.holds = holds;
     this.inflatedBytesMax = inflatedBytesMax;
   }
 
@@ -76,10 +76,6 @@ class LiveShelf implements Shelf {
 
   /** Each stream of it is verified anyway. */
   forget(): void {}
-
-  holds({ path }: FileEntry): boolean {
-    return this.#held.has(path);
-  }
 }
 
 /** Loads the snapshot that the publication names. The top of this file lists the errors. */
@@ -93,7 +89,8 @@ export async function loadSnapshot(
   const stamp = stampOf(publication, graceMs);
   const sent = manifest.files.filter(({ path }) => !INNER.has(path));
   const held = chooseHeld(sent, given === undefined ? cacheBytes * LIVE_SHARE : 0);
-  const shelf = given ?? new LiveShelf(held, cacheBytes * INFLATED_SHARE);
+  const shelf =
+    given ?? new KeepingShelf(({ path }) => held.has(path), cacheBytes * INFLATED_SHARE);
   const listed = { tiers: manifest.tiers, entries };
   const snapshot = servedSnapshot(
     store,

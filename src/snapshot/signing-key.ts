@@ -61,6 +61,9 @@ export function parseVerifyKeys(pem: string, where: string): readonly VerifyKey[
   return keys.map(verifyKeyOf);
 }
 
+/** The keys as one text of PEM. */
+export const pemOf = (keys: readonly VerifyKey[]): string => keys.map(({ pem }) => pem).join("");
+
 /**
  * The y coordinates, little-endian, of the points whose order divides 8, also where y is written as
  * y + p. For such a key, openssl accepts signatures that nobody needed a private key for.

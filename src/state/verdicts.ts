@@ -12,7 +12,7 @@ import { cacheOf } from "../lib/caches.ts";
 import { DamageError } from "../lib/errors.ts";
 import { TIERS } from "../market/tier.ts";
 import { findAccount, findKey, trialLapsesAtMs, voidAtMs } from "./accounts.ts";
-import type { KeyVerdict, Verdicts as VerdictsPort } from "../ports/accounts.ts";
+import { NO_HOLDER, type KeyVerdict, type Verdicts as VerdictsPort } from "../ports/accounts.ts";
 import { KEY_PREFIX } from "../lib/secrets.ts";
 import { keySha256, looksLikeKey, looksLikeLink } from "./api-keys.ts";
 
@@ -156,19 +156,9 @@ export class Verdicts implements VerdictsPort {
   }
 }
 
-const NOBODY = {
-  account: null,
-  tier: null,
-  subject: null,
-  keyId: null,
-  path: null,
-  trialEndsAtMs: null,
-  keyExpiresAtMs: null,
-  isReplaced: false,
-};
-const INVALID_KEY: KeyVerdict = { ...NOBODY, refusal: "invalid_key" };
+const INVALID_KEY: KeyVerdict = { ...NO_HOLDER, refusal: "invalid_key" };
 /** The state does not answer, and this process does not know the key. */
-const STATE_UNAVAILABLE: KeyVerdict = { ...NOBODY, refusal: "state_unavailable" };
+const STATE_UNAVAILABLE: KeyVerdict = { ...NO_HOLDER, refusal: "state_unavailable" };
 
 const endOf = (ms: number): number | null => (Number.isFinite(ms) ? ms : null);
 

@@ -22,6 +22,7 @@ import {
   findFormerIndex,
   findIndex,
   knownContracts,
+  sliceDenial,
   type KnownContracts,
 } from "./known-ids.ts";
 import { nearContracts, nearIndices } from "./near-ids.ts";
@@ -326,11 +327,7 @@ export function withoutContract(
     const detail = `Contract "${id}" has no level so far.`;
     return deny("not_on_board", detail, { as_of: null, ...delisted });
   }
-  if (tier.coverage === "free-slice" && !contract.free) {
-    const detail = `Contract "${id}" is not part of the free slice; it needs a key.`;
-    return deny("key_required", detail);
-  }
-  return notInSnapshot(snapshot.stamp.text);
+  return sliceDenial(contract, tier) ?? notInSnapshot(snapshot.stamp.text);
 }
 
 /** Leads to the same with the present id. */

@@ -8,7 +8,7 @@ import { indicesOf, slugOf } from "../../market/indices.ts";
 import { dateText, parseSession } from "../../market/session.ts";
 import type { Tier } from "../../market/tier.ts";
 import type { AskedId } from "../../render/envelope.ts";
-import { isDenial, type Denial } from "../../public/problems.ts";
+import { deny, isDenial, type Denial } from "../../public/problems.ts";
 import { fault, invalid, shownText, type Fault } from "../../public/query.ts";
 import type { ServedSnapshot } from "../world.ts";
 
@@ -154,6 +154,12 @@ export const askedOf = (found: ReadonlyMap<string, { readonly id: string }>): As
 /** The same in a header field, for answers that are no JSON. */
 export const askedField = (ids: readonly AskedId[]): string =>
   ids.map(({ asked, id }) => `${asked}=${id}`).join(", ");
+
+/** The refusal of a contract that is not in the tier's slice; null: it is. */
+export function sliceDenial({ id, free }: Contract, tier: Tier): Denial | null {
+  if (tier.coverage === "all" || free) return null;
+  return deny("key_required", `Contract "${id}" is not part of the free slice; it needs a key.`);
+}
 
 /** When the contract was delisted, as the tier sees it: a member of problems. */
 export function delisting(

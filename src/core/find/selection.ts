@@ -5,7 +5,7 @@ import { COMPOSITE } from "../../market/indices.ts";
 import { dateText, FIRST_DATE, lastDayOf, parseDate, parseMonth } from "../../market/session.ts";
 import type { Tier } from "../../market/tier.ts";
 import { withAsked, type AskedId } from "../../render/envelope.ts";
-import { joined, utf8 } from "../../lib/bytes.ts";
+import { joined, sizeOf, utf8 } from "../../lib/bytes.ts";
 import type { Platform } from "../../ports/platform.ts";
 import { fieldIn } from "../ask.ts";
 import type { Asked, Content, Reader } from "../outcome.ts";
@@ -18,13 +18,14 @@ import {
   knownContracts,
   lookUp,
   offBoardFaults,
+  sliceDenial,
   type KnownIndex,
 } from "./known-ids.ts";
 import { newestNumberAt } from "./vintage.ts";
 import { headerOf, selectedJson, selectedRecords, type Limits } from "./lines.ts";
 import { MAX_SEGMENTS } from "../../lib/limits.ts";
 import { unknownContracts, unknownIndices } from "./near-ids.ts";
-import { BUSY, deny, isDenial, type Denial } from "../../public/problems.ts";
+import { BUSY, isDenial, type Denial } from "../../public/problems.ts";
 import {
   faultsDenial,
   invalid,
@@ -133,7 +134,7 @@ export async function selected(
   const make = async (): Promise<Forms | Denial> => {
     const plain = await piecesOf(file, overdue, limits, isCsv, place);
     if (plain === null) return BUSY;
-    const sizeBytes = bytesOf(plain);
+    const sizeBytes = sizeOf(plain);
     const isCoded =
       sizeBytes > CODED_FROM_BYTES && prefersGzip(fieldIn(headers, "accept-encoding"));
     const code = isCoded ? await platform.gzip(joined(plain), "fast") : null;
@@ -158,9 +159,6 @@ const workOf = (file: PreparedFile, ids: Limits["ids"]): number =>
   file.parts.length === 0
     ? file.sizeBytes
     : file.parts.reduce((sum, { id, bytes }) => sum + (ids?.has(id) === false ? 0 : bytes), 0);
-
-const bytesOf = (pieces: readonly Uint8Array[]): number =>
-  pieces.reduce((sum, { length }) => sum + length, 0);
 
 /**
  * The lines, in pieces, which the place holds. Of a long file it reads only the parts that it needs, one after another.
@@ -277,11 +275,9 @@ function contractsDenial(
   tier: Tier,
   snapshot: ServedSnapshot,
 ): Denial | null {
-  const isHidden = ({ free }: Contract): boolean => tier.coverage === "free-slice" && !free;
-  const hidden = [...found.values()].find(isHidden);
-  if (hidden !== undefined) {
-    const detail = `Contract "${hidden.id}" is not part of the free slice; it needs a key.`;
-    return deny("key_required", detail);
+  for (const contract of found.values()) {
+    const denial = sliceDenial(contract, tier);
+    if (denial !== null) return denial;
   }
   return route.hasBoards === true ? faultsDenial(offBoardFaults(found, tier, snapshot)) : null;
 }

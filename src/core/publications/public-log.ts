@@ -58,10 +58,19 @@ export function logKeys({
   if (logKeysPem === null)
     return deny("not_found", "This service was given no key to verify its log by.");
   const body = utf8(logKeysPem);
-  const sha256 = platform.sha256(body);
-  const content = { "content-type": TEXT_TYPE };
+  return foundBytes(body, TEXT_TYPE, platform.sha256(body), PUBLIC_CACHE);
+}
+
+/** Bytes with their SHA-256 (hex) as the tag. They have no date: nobody knows when they arrived here. */
+function foundBytes(
+  body: Uint8Array,
+  mediaType: string,
+  sha256: string,
+  cacheControl: string,
+): Found {
+  const content = { "content-type": mediaType };
   const entity = entityOf({ etag: `"${sha256}"`, modifiedMs: null, content, body, sha256 });
-  return { kind: "found", forms: { identity: entity }, cacheControl: PUBLIC_CACHE };
+  return { kind: "found", forms: { identity: entity }, cacheControl };
 }
 
 /** Makes the answers of `/publications`, `/log/…`, `/feed.atom` and `/status.json`, and the pages that show the same. */
@@ -110,11 +119,8 @@ export function publicLog({
       if (served === null) return noSession(live, pollMs);
       const { newest } = viewOf(served);
       if (Number(name) > newest) return notYetPublished(shownText(name), newest);
-      const { bytes: body, sha256 } = log.get(Number(name));
-      const content = { "content-type": JSON_TYPE };
-      // Without a date: nobody knows when an entry arrived here.
-      const entity = entityOf({ etag: `"${sha256}"`, modifiedMs: null, content, body, sha256 });
-      return { kind: "found", forms: { identity: entity }, cacheControl: ENTRY_CACHE };
+      const { bytes, sha256 } = log.get(Number(name));
+      return foundBytes(bytes, JSON_TYPE, sha256, ENTRY_CACHE);
     },
 
     /** A tile of the log, as the store has it once an entry follows it. */
@@ -129,10 +135,7 @@ export function publicLog({
       }
       const entries = Array.from({ length: size }, (_, at) => log.get(firstOf(tile) + at));
       const body = joined(entries.map(({ bytes }) => bytes));
-      const sha256 = platform.sha256(body);
-      const content = { "content-type": TILE_TYPE };
-      const entity = entityOf({ etag: `"${sha256}"`, modifiedMs: null, content, body, sha256 });
-      return { kind: "found", forms: { identity: entity }, cacheControl: ENTRY_CACHE };
+      return foundBytes(body, TILE_TYPE, platform.sha256(body), ENTRY_CACHE);
     },
 
     async feed(): Promise<Found | Denial> {

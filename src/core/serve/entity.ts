@@ -3,7 +3,7 @@
  * snapshots, baskets, entries of the log and pages are sent as entities, which are made once, not per
  * request.
  */
-import { base64, fromHex } from "../../lib/bytes.ts";
+import { base64, fromHex, sizeOf } from "../../lib/bytes.ts";
 import type { Platform } from "../../ports/platform.ts";
 import type { OpenBody } from "./stream.ts";
 
@@ -96,7 +96,10 @@ const notModifiedFields = ({
 
 export function entityOf(parts: Parts): Entity {
   const { body, content, coding = "identity", sha256 } = parts;
-  const sizeBytes = typeof body === "function" ? (parts.sizeBytes as number) : sizeOf(body);
+  const sizeBytes =
+    typeof body === "function"
+      ? (parts.sizeBytes as number)
+      : sizeOf(body instanceof Uint8Array ? [body] : body);
   const fields = {
     ...notModifiedFields(parts),
     ...content,
@@ -107,9 +110,6 @@ export function entityOf(parts: Parts): Entity {
   };
   return { ...validatorsOf(parts), sizeBytes, fields, raw: rawOf(fields), body };
 }
-
-const sizeOf = (body: Uint8Array | readonly Uint8Array[]): number =>
-  body instanceof Uint8Array ? body.length : body.reduce((sum, { length }) => sum + length, 0);
 
 /** 128 bits in hex. */
 const TAG_DIGITS = 32;

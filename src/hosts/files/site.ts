@@ -7,24 +7,23 @@ import { answer } from "../../core/answer.ts";
 import type { World } from "../../core/world.ts";
 import { textOf, utf8 } from "../../lib/bytes.ts";
 import { DamageError, InputError } from "../../lib/errors.ts";
-import { NO_QUEUE, Turns, type Place } from "../../lib/turns.ts";
+import { NO_QUEUE, Turns } from "../../lib/turns.ts";
 import type { Contract } from "../../market/contract.ts";
 import { sessionStartMs, sessionUtc } from "../../market/session.ts";
 import { KEYLESS } from "../../market/tier.ts";
 import { assetFiles } from "../../pages/assets.ts";
 import { assets, fixedPages, type Service } from "../../pages/page-frame.ts";
 import { pagesOf } from "../../pages/pages.ts";
-import type { Accounts, KeyVerdict } from "../../ports/accounts.ts";
+import { NO_HOLDER, type Accounts, type KeyVerdict } from "../../ports/accounts.ts";
 import type { ObjectStore } from "../../ports/store.ts";
 import { isDenial } from "../../public/problems.ts";
 import { DATA_ROUTES, SUMS_ROUTE } from "../../public/routes.ts";
 import { ASSETS_PATH, PAGES, UNCOUNTED_ROUTES } from "../../public/uncounted-routes.ts";
 import { Archive } from "../../served/archive.ts";
-import { loadSnapshot } from "../../served/load.ts";
-import type { Kept, Shelf } from "../../served/snapshot.ts";
+import { KeepingShelf, loadSnapshot } from "../../served/load.ts";
 import { LogReader } from "../../served/log-reader.ts";
 import { parseSums } from "../../snapshot/sums.ts";
-import type { VerifyKey } from "../../snapshot/signing-key.ts";
+import { pemOf, type VerifyKey } from "../../snapshot/signing-key.ts";
 import { lastOf, snapshotText, TILE_SIZES, tilePath } from "../../store/paths.ts";
 import { nodePlatform } from "../platform.ts";
 import { escaped } from "../../site/text.js";
@@ -60,17 +59,7 @@ interface ExportedSite {
 }
 
 /** A caller without a key: nobody counts the calls of an export. */
-const REFUSED: KeyVerdict = {
-  account: null,
-  tier: null,
-  subject: null,
-  keyId: null,
-  path: null,
-  trialEndsAtMs: null,
-  keyExpiresAtMs: null,
-  refusal: "invalid_key",
-  isReplaced: false,
-};
+const REFUSED: KeyVerdict = { ...NO_HOLDER, refusal: "invalid_key" };
 const NOBODY: Accounts = {
   verdicts: { authenticate: () => REFUSED, known: () => REFUSED },
   counts: {
@@ -88,30 +77,6 @@ const NOBODY: Accounts = {
 
 /** Nobody asks for a coded form. */
 const PLATFORM = { ...nodePlatform, gzip: (bytes: Uint8Array) => Promise.resolve(bytes) };
-
-/** Keeps every file that is read: an export reads no more than it writes, and the catalog. */
-class KeepingShelf implements Shelf {
-  readonly #kept = new Map<string, unknown>();
-  readonly inflatedBytesMax = Infinity;
-
-  get(name: string): unknown {
-    return this.#kept.get(name);
-  }
-
-  async read<T>(name: string, _place: Place, read: () => Promise<Kept<T>>): Promise<T> {
-    const kept = this.#kept.get(name) ?? (await read()).value;
-    this.#kept.set(name, kept);
-    return kept as T;
-  }
-
-  forget(name: string): void {
-    this.#kept.delete(name);
-  }
-
-  holds(): boolean {
-    return true;
-  }
-}
 
 /** The pages that work among files, with the page that tells of a wrong address. The others need a key or the API. */
 const SITE_PAGES = [PAGES.market, PAGES.status, PAGES.corrections, PAGES.methodology, PAGES.verify];
@@ -134,7 +99,8 @@ export async function exportedSite(options: SiteOptions): Promise<ExportedSite> 
     graceMs,
     cacheBytes: 0,
     platform: PLATFORM,
-    shelf: new KeepingShelf(),
+    // An export reads no more than it writes, and the catalog.
+    shelf: new KeepingShelf(() => true, Infinity),
     // The core also fails where a stream does.
     onStreamFailure: () => {},
   };
@@ -161,7 +127,7 @@ export async function exportedSite(options: SiteOptions): Promise<ExportedSite> 
     accounts: NOBODY,
     clock: { now: () => nowMs },
     trustedHops: 0,
-    logKeysPem: verifyKeys?.map(({ pem }) => pem).join("") ?? null,
+    logKeysPem: verifyKeys && pemOf(verifyKeys),
     pages: pagesOf(settings, await fixedPages(PLATFORM, assets(), nowMs)),
     observer: {
       answered: () => {},

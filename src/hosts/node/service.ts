@@ -7,7 +7,7 @@ import { pagesOf } from "../../pages/pages.ts";
 import { Archive } from "../../served/archive.ts";
 import { LiveSnapshot, type LiveSnapshotOptions } from "../../served/live.ts";
 import { LogReader } from "../../served/log-reader.ts";
-import type { VerifyKey } from "../../snapshot/signing-key.ts";
+import { pemOf, type VerifyKey } from "../../snapshot/signing-key.ts";
 import type { StateAccounts } from "../../state/state-accounts.ts";
 import { ProxyMetrics, type Observed } from "./metrics.ts";
 import { observerOf } from "./observer.ts";
@@ -64,7 +64,7 @@ export class Service {
    * of the service at an address, which is told where the options name no public one.
    */
   async start(): Promise<(url: string) => World> {
-    const { clock, accounts, log, verifyKeys } = this.#options;
+    const { clock, accounts, log, verifyKeys = null } = this.#options;
     const files = await fixedPages(nodePlatform, assets(), clock.now());
     await this.#live.start();
     return (url) => {
@@ -74,7 +74,7 @@ export class Service {
       return {
         ...known,
         origin,
-        logKeysPem: verifyKeys?.map(({ pem }) => pem).join("") ?? null,
+        logKeysPem: verifyKeys && pemOf(verifyKeys),
         accounts,
         pages,
         observer: observerOf(this.metrics, log),

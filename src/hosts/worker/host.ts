@@ -12,7 +12,7 @@ import type { Observer } from "../../ports/observer.ts";
 import { Archive } from "../../served/archive.ts";
 import { LiveSnapshot } from "../../served/live.ts";
 import { LogReader } from "../../served/log-reader.ts";
-import type { VerifyKey } from "../../snapshot/signing-key.ts";
+import { pemOf, type VerifyKey } from "../../snapshot/signing-key.ts";
 import type { ObjectStore } from "../../ports/store.ts";
 import { doorOf, fetchHost, type Sender } from "../door.ts";
 import { nodePlatform } from "../platform.ts";
@@ -91,7 +91,7 @@ export function edgeHost(options: EdgeOptions): EdgeHost {
     ...known,
     observer: OBSERVER,
     trustedHops: 0,
-    logKeysPem: verifyKeys?.map(({ pem }) => pem).join("") ?? null,
+    logKeysPem: verifyKeys && pemOf(verifyKeys),
     pages: pagesOf(known, files),
   };
   return {
