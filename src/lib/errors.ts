@@ -90,6 +90,12 @@ export class PrintedError extends Error {
   }
 }
 
+/** The result of the work; null: it ends with a DamageError. Throws other errors. */
+export async function nullIfDamaged<T>(work: () => T | Promise<T>): Promise<T | null> {
+  const result = await orDamage(work);
+  return result instanceof DamageError ? null : result;
+}
+
 /** What the work gives, or the DamageError that it ends with. Throws other errors. */
 export async function orDamage<T>(work: () => T | Promise<T>): Promise<T | DamageError> {
   try {

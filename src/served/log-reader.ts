@@ -12,7 +12,13 @@
  * links from the first entry on. An unsigned end waits until a signed entry comes after it. Without keys, damaged
  * entries of the past are left out until they are whole.
  */
-import { DamageError, LostStoreError, orDamage, UnreachableError } from "../lib/errors.ts";
+import {
+  DamageError,
+  LostStoreError,
+  nullIfDamaged,
+  orDamage,
+  UnreachableError,
+} from "../lib/errors.ts";
 import {
   isPublication,
   type Entry,
@@ -123,7 +129,8 @@ export class LogReader implements LogView {
     const remembering = this.#memory?.seen();
     // A proxy that runs goes on while the state does not answer.
     const logs = (await (isFirst ? remembering : remembering?.catch(nullIfUnreachable))) ?? null;
-    if (isFirst) this.#id = await idOf(this.#store);
+    // Of a store whose mark cannot be read, the first entry tells which store it is.
+    if (isFirst) this.#id = await nullIfDamaged(() => readStoreId(this.#store));
     // If an entry is missing, only a listing shows the later ones.
     const isListed = this.#pollsToListing === 0;
     const nothing = { newest: 0, gap: null, tiles: [] };
@@ -171,8 +178,7 @@ export class LogReader implements LogView {
       known !== undefined && !(known instanceof DamageError) && known.sha256 === seen.sha256;
     const isSame = seen.first === null || seen.first === this.#names().first;
     if (change === null && isThere && isSame) return null;
-    const lost = await orDamage(() => lossOf(this.#store, seen));
-    return lost instanceof DamageError ? null : lost;
+    return nullIfDamaged(() => lossOf(this.#store, seen));
   }
 
   /**
@@ -289,12 +295,6 @@ export class LogReader implements LogView {
     const change = changeOf(this.get(this.#compared), stored);
     if (change !== null) throw change;
   }
-}
-
-/** The id of the store's mark; null also for a mark that cannot be read: then the first entry tells the store. */
-async function idOf(store: ObjectStore): Promise<string | null> {
-  const id = await orDamage(() => readStoreId(store));
-  return id instanceof DamageError ? null : id;
 }
 
 /** Why the entry is not as it was; null: it is. `found` is missing if it is gone. */

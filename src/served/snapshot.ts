@@ -9,7 +9,7 @@ import { DamageError } from "../lib/errors.ts";
 import { NO_QUEUE, type Place } from "../lib/turns.ts";
 import { parseSession, type Session } from "../market/session.ts";
 import { historyFrom, TIERS } from "../market/tier.ts";
-import { parseBasketFile, type BasketFile } from "../render/basket-file.ts";
+import { parseBasketFile } from "../render/basket-file.ts";
 import { parseCloseCounts } from "../render/close-counts.ts";
 import type { CloseCounts } from "../public/payload-schemas.ts";
 import { parseCatalog } from "../snapshot/catalog-file.ts";
@@ -126,10 +126,10 @@ export function servedSnapshot(
     if (entry === undefined) return notInSnapshot(stamp.text);
     const name = nameOf(path);
     if (shelf.get(name) === undefined && !place.enter()) return BUSY;
-    return shelf.read(name, place, async () => ({
-      value: parse((await readFile(store, publication, entry)).bytes),
-      bytes: entry.bytes * PARSED_COST,
-    }));
+    return shelf.read(name, place, async () => {
+      const { bytes } = await readFile(store, publication, entry);
+      return { value: parse(bytes), bytes: entry.bytes * PARSED_COST };
+    });
   }
 
   return {
@@ -150,12 +150,12 @@ export function servedSnapshot(
         parseCatalog(bytes, `The catalog of snapshot ${stamp.text}`),
       ),
     closes: async (place) =>
-      entries.has(FILES.closes) ? parsed(FILES.closes, place, readCloseCounts) : NO_CLOSES,
+      entries.has(FILES.closes) ? parsed(FILES.closes, place, parseCloses) : NO_CLOSES,
     // A tier without a summary has no data.
     baskets: async ({ name }, place) =>
       tiers[name] === undefined
         ? notInSnapshot(stamp.text)
-        : parsed(FILES.basket(name), place, readBaskets),
+        : parsed(FILES.basket(name), place, parseBaskets),
   };
 }
 
@@ -296,20 +296,16 @@ async function streamedSource(
 
 const NO_CLOSES: ReadonlyMap<string, CloseCounts> = new Map();
 
-/** Throws DamageError. */
-function readCloseCounts(bytes: Buffer): ReadonlyMap<string, CloseCounts> {
-  try {
-    return parseCloseCounts(String(bytes));
-  } catch (cause) {
-    throw new DamageError("The snapshot's closes.json cannot be read", [], { cause });
-  }
-}
+/** The parser of a file with this name. It throws DamageError where `parse` throws. */
+const parserOf =
+  <T>(fileName: string, parse: (bytes: Buffer) => T) =>
+  (bytes: Buffer): T => {
+    try {
+      return parse(bytes);
+    } catch (cause) {
+      throw new DamageError(`The snapshot's ${fileName} cannot be read`, [], { cause });
+    }
+  };
 
-/** What baskets are priced from. Throws DamageError. */
-function readBaskets(bytes: Buffer): BasketFile {
-  try {
-    return parseBasketFile(bytes);
-  } catch (cause) {
-    throw new DamageError("The snapshot's basket.json cannot be read", [], { cause });
-  }
-}
+const parseCloses = parserOf("closes.json", (bytes) => parseCloseCounts(String(bytes)));
+const parseBaskets = parserOf("basket.json", parseBasketFile);

@@ -6,16 +6,10 @@ import { z } from "zod";
 import { DamageError } from "../lib/errors.ts";
 import { jsonText } from "../lib/json.ts";
 import { BOARDS, PRICE_TYPES, type Contract } from "../market/contract.ts";
-import { dateText, parseDate, type Day } from "../market/session.ts";
+import { dayField } from "./stored-fields.ts";
 
 /** A number in the file; in a contract, its shortest text. */
 const decimal = z.codec(z.number(), z.string(), { decode: String, encode: Number });
-
-/** A date in the file. */
-const day = z.codec(z.iso.date(), z.number(), {
-  decode: (text) => parseDate(text) as Day,
-  encode: dateText,
-});
 
 /** Ids in the file, separated by blanks; null: none. */
 const ids = z.codec(z.string().nullable(), z.array(z.string()).readonly(), {
@@ -38,7 +32,7 @@ const FIELDS = {
   maxCarryDays: ["max_carry_days", z.int().nullable()],
   free: ["free", z.boolean()],
   priceType: ["price_type", z.enum(PRICE_TYPES).nullable()],
-  delistedOn: ["delisted_on", day.nullable()],
+  delistedOn: ["delisted_on", dayField.nullable()],
   formerly: ["formerly", ids],
   cadenceDays: ["cadence_days", decimal],
   maxMovePct: ["max_move_pct", decimal.nullable().default(null)],

@@ -13,10 +13,8 @@ import type {
   StoredIndexSeries,
   StoredSeriesByIndex,
 } from "../market/published-series.ts";
-import { dateText, parseDate, sessionUtc, type Day } from "../market/session.ts";
-import { sessionField } from "./stored-fields.ts";
-
-const day = z.iso.date().transform((text) => parseDate(text) as Day);
+import { dateText, sessionUtc } from "../market/session.ts";
+import { dayField, sessionField } from "./stored-fields.ts";
 
 const levelSchema = z.object({
   id: z.string(),
@@ -26,13 +24,13 @@ const levelSchema = z.object({
 });
 
 const seriesSchema = z.object({
-  base: day,
-  last: day,
-  kept: z.object({ from: day, to: day }).nullable(),
+  base: dayField,
+  last: dayField,
+  kept: z.object({ from: dayField, to: dayField }).nullable(),
   value: z.number(),
   link: z
     .object({
-      date: day,
+      date: dayField,
       publication: z.int().positive(),
       value: z.number(),
       levels: z.array(levelSchema),
@@ -40,14 +38,17 @@ const seriesSchema = z.object({
     .nullable(),
   /** Of each contract: first and last day, and carry limit in days. */
   members: z.array(
-    z.object({ id: z.string(), terms: z.array(z.tuple([day, day, z.int().nonnegative()])) }),
+    z.object({
+      id: z.string(),
+      terms: z.array(z.tuple([dayField, dayField, z.int().nonnegative()])),
+    }),
   ),
   /** The values that were published as closes, one a day up to `last`. */
   values: z.array(z.number().nonnegative()),
   /** For each of these, the entry that calculated it; 0: up to the link. */
   known_from: z.array(z.int().nonnegative()),
   /** Where it is not the value of the day before: the value that this entry had for that day. */
-  before: z.array(z.object({ date: day, value: z.number().nonnegative() })),
+  before: z.array(z.object({ date: dayField, value: z.number().nonnegative() })),
 });
 
 const fileSchema = z.array(
@@ -57,7 +58,7 @@ const fileSchema = z.array(
       z.object({
         publication: z.int().positive(),
         reason: z.string(),
-        from: day,
+        from: dayField,
         members: z.boolean(),
       }),
     ),

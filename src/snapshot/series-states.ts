@@ -6,13 +6,11 @@ import { z } from "zod";
 import { DamageError } from "../lib/errors.ts";
 import { microsOf, type Micros } from "../market/decimal.ts";
 import { parseDate, type Day, type Session } from "../market/session.ts";
-import { sessionField } from "./stored-fields.ts";
-
-const day = z.iso.date().transform((text) => parseDate(text) as Day);
+import { dayField, sessionField } from "./stored-fields.ts";
 
 const state = z.object({
   /** The day of the last close. */
-  date: day,
+  date: dayField,
   used: z.array(
     z.object({ id: z.string(), session_utc: sessionField, usd: z.number().positive() }),
   ),
@@ -21,7 +19,7 @@ const state = z.object({
 const fileSchema = z.array(
   z.object({
     id: z.string(),
-    base: day.nullable(),
+    base: dayField.nullable(),
     restatements: z.array(z.object({ publication: z.int().positive(), reason: z.string() })),
     /** Null: it has no close any more. */
     ended: state.nullable(),

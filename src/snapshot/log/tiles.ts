@@ -8,7 +8,7 @@
  * a tile but the links of its entries: `previous` of an entry is the digest of the whole entry before (walk.ts). The
  * entries themselves stay, and readers take them where a tile does not fit. A store without tiles is read entry by entry.
  */
-import { DamageError, orDamage } from "../../lib/errors.ts";
+import { DamageError, nullIfDamaged } from "../../lib/errors.ts";
 import type { ObjectStore } from "../../ports/store.ts";
 import {
   firstOf,
@@ -82,16 +82,14 @@ function entriesOfTile(bytes: Buffer, tile: Tile, whereOf: TileSource["whereOf"]
 export function tiledEntries(source: TileSource, read: ReadEntry): ReadEntry {
   const tileWith = (number: number): Tile | undefined =>
     tilesOf(number).find((tile) => source.has(tile));
-  const wholeOrNull = async (number: number): Promise<StoredEntry | null> => {
-    const found = await orDamage(() => read(number));
-    return found instanceof DamageError ? null : found;
-  };
+  const wholeOrNull = (number: number): Promise<StoredEntry | null> =>
+    nullIfDamaged(() => read(number));
   const stored = lastOnes(async (tile) => {
-    const entries = await orDamage(async () => {
+    const entries = await nullIfDamaged(async () => {
       const bytes = await source.read(tile);
-      return bytes === null ? [] : entriesOfTile(bytes, tile, source.whereOf);
+      return bytes && entriesOfTile(bytes, tile, source.whereOf);
     });
-    return entries instanceof DamageError ? [] : entries;
+    return entries ?? [];
   });
   const proven = lastOnes(async (tile) => {
     const entries = await stored(tile);
@@ -120,11 +118,8 @@ export async function unfitTiles(
   const unfit: Tile[] = [];
   for (const tile of tiles) {
     const entries = log.slice(firstOf(tile) - 1, lastOf(tile));
-    const bytes = await orDamage(() => store.get(tileKey(tile), TILE_BYTES_MAX));
-    const isFit =
-      entries.length === tile.size &&
-      !(bytes instanceof DamageError) &&
-      bytes?.equals(tileOf(entries)) === true;
+    const bytes = await nullIfDamaged(() => store.get(tileKey(tile), TILE_BYTES_MAX));
+    const isFit = entries.length === tile.size && bytes?.equals(tileOf(entries)) === true;
     if (!isFit) unfit.push(tile);
   }
   return unfit;
