@@ -204,6 +204,14 @@ function recordOf<T>(schema: z.ZodType<T>, item: string, value: unknown): T | nu
 /** Gives an item a value, which it returns; null removes the item. */
 export type Write = <T extends object | null>(item: string, value: T) => T;
 
+/** Adds what it writes to the items of a change. */
+export const writeTo =
+  (items: Item<string | null>[]): Write =>
+  (item, value) => {
+    items.push([item, value && JSON.stringify(value)]);
+    return value;
+  };
+
 /**
  * Runs `plan` and makes all its writes as one atomic change: no other change comes between the plan's reads
  * and the write, and readers see all of the change or nothing. A plan that others' changes overtake runs
@@ -216,10 +224,7 @@ export async function change<T>(
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const version = await state.version();
     const items: Item<string | null>[] = [];
-    const result = await plan((item, value) => {
-      items.push([item, value && JSON.stringify(value)]);
-      return value;
-    });
+    const result = await plan(writeTo(items));
     if (items.length === 0 || (await state.write(version, items))) return result;
     await delay(Math.random() * RETRY_MAX_MS);
   }

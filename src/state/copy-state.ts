@@ -13,6 +13,7 @@ import { isAddress, shownLocation } from "../lib/secrets.ts";
 import { counted } from "../lib/text.ts";
 import type { CountName, Item, StateContent } from "../ports/state.ts";
 import { NOWHERE, remembering, seenOf, type SeenLog } from "../snapshot/log/lost.ts";
+import { writeTo } from "./accounts.ts";
 import { isOfSeen, seenAmong, writeSeen } from "./seen-logs.ts";
 import { forgetAtMs } from "../ports/month.ts";
 import { withDriver } from "./open.ts";
@@ -34,12 +35,7 @@ export async function copyState(from: string, to: string, nowMs: number): Promis
     const items: Item<string | null>[] = wanted.items.filter(([name]) => !isOfSeen(name));
     // Proxies that use the target already may have seen newer entries.
     const seen = seenAmong(wanted.items).reduce(remembering, seenAmong(held.items));
-    if (seen.length > 0) {
-      writeSeen((name, value) => {
-        items.push([name, value && JSON.stringify(value)]);
-        return value;
-      }, seen);
-    }
+    if (seen.length > 0) writeSeen(writeTo(items), seen);
     const isEmpty = Object.values(sizeOf(held)).every((size) => size === 0);
     if (isEmpty && (await target.write(version, items, counts))) return;
     throw new ConflictError(

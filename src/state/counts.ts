@@ -9,7 +9,6 @@
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { cacheOf } from "../lib/caches.ts";
-import { DAY_MS } from "../lib/clock.ts";
 import type { Counts as CountsPort, TakeResult } from "../ports/accounts.ts";
 import type { CountName, CountReply, CountRequest, StateDriver, Subject } from "../ports/state.ts";
 import { dayCount, dayOf, forgetAtMs, monthOf } from "../ports/month.ts";
@@ -65,7 +64,7 @@ export class Counts implements CountsPort {
   readonly #unwritten = new Map<string, Count>();
   readonly #waiting = new Map<string, Item>();
   /** The keys of which this day's use is noted. */
-  #noted = { day: 0, keys: new Set<string>() };
+  #noted = { day: "", keys: new Set<string>() };
   /** The batch that has no reply yet. The next one is sent after the reply. */
   #batch: Batch | null = null;
   #batchNumber = 0;
@@ -126,14 +125,14 @@ export class Counts implements CountsPort {
 
   /** Notes that the key was used on the day UTC of `atMs`: with the next batch, once a day. */
   noteUse(keyId: string, atMs: number): void {
-    const today = Math.floor(atMs / DAY_MS);
+    const today = dayOf(atMs);
     if (today !== this.#noted.day || this.#noted.keys.size === REMEMBERED_COUNTS) {
       this.#noted = { day: today, keys: new Set() };
     }
     if (this.#noted.keys.has(keyId)) return;
     this.#noted.keys.add(keyId);
     const count = this.#count(`key:${keyId}:day`, atMs);
-    const day = new Date(atMs).getUTCDate();
+    const day = Number(today.slice(8));
     if (count.known >= day) return;
     count.known = day;
     this.#unwritten.set(count.id, count);

@@ -4,10 +4,10 @@
  * of somebody else goes. A run that was killed leaves its own folder beside the place, `.NAME-export-…`; if it was killed
  * between its two renames, the old export is in there as `old`.
  */
-import { createHash } from "node:crypto";
 import { lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { ChipboardError, errorCode, InputError, reasonOf } from "../../lib/errors.ts";
+import { sha256Hex } from "../../snapshot/digest.ts";
 import type { SiteFile } from "./site.ts";
 
 /** Names every other file of an export with its SHA-256, in the format of sha256sum. */
@@ -65,7 +65,7 @@ async function writeFiles(root: string, files: AsyncIterable<SiteFile>): Promise
     const file = join(root, path);
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, bytes, { flag: "wx" });
-    lines.push(`${sha256(bytes)}  ${path}\n`);
+    lines.push(`${sha256Hex(bytes)}  ${path}\n`);
     size += bytes.length;
   }
   const list = lines.toSorted((a, b) => (a.slice(66) < b.slice(66) ? -1 : 1)).join("");
@@ -103,7 +103,7 @@ async function requireReplaceable(place: string): Promise<boolean> {
         `${shown} holds ${JSON.stringify(path)}, which no export wrote. ${WAY_ON}`,
       );
     }
-    if (sha256(await readFile(file)) !== expected) {
+    if (sha256Hex(await readFile(file)) !== expected) {
       throw new InputError(
         `${shown}: ${JSON.stringify(path)} was changed after its export. ${WAY_ON}`,
       );
@@ -123,5 +123,3 @@ async function listIn(place: string): Promise<ReadonlyMap<string, string> | null
   }
   return digests;
 }
-
-const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");

@@ -16,9 +16,6 @@ export const PIECE_BYTES = 65_536;
 /** Pieces that a stream holds: the written one, the next, the one before its digest, one from the store. */
 const HELD_BY_STREAM = 4;
 
-/** A body that does not fit a piece, or a stream. */
-export type LargeBody = Body;
-
 /** What waits on a connection, and the address of its newest request. */
 interface Waiting {
   readonly address: AddressGroup;
@@ -57,8 +54,8 @@ export class Backlog {
     response.once("finish", () => this.#release(socket, bytes));
   }
 
-  /** A large body in pieces, each when the reader has taken the one before. */
-  async *pieces(body: LargeBody, request: IncomingMessage): AsyncGenerator<Uint8Array> {
+  /** A body that does not fit a piece, or a stream: in pieces, each when the reader has taken the one before. */
+  async *pieces(body: Body, request: IncomingMessage): AsyncGenerator<Uint8Array> {
     const { socket } = request;
     const address = this.#addressOf(request);
     socket.setTimeout(this.#stalledMs);

@@ -1,7 +1,8 @@
 /** How an answer becomes bytes on a connection: the header, and the body. */
 import type { ServerResponse } from "node:http";
 import { NOTHING_HELD, type Answer } from "../../core/answer.ts";
-import { PIECE_BYTES, type Backlog, type LargeBody } from "./backlog.ts";
+import type { Body } from "../../core/outcome.ts";
+import { PIECE_BYTES, type Backlog } from "./backlog.ts";
 import { prepareHead } from "./head.ts";
 
 /** Sends an answer. A promise resolves when it is handed over. */
@@ -54,7 +55,7 @@ const texts = new WeakMap<Uint8Array, string>();
  * Writes a large body as fast as the client takes it. A client may leave before its end. A body that fails ends the
  * connection before its content-length, so that nobody takes a part for the whole; its opener has told of the failure.
  */
-async function stream(response: ServerResponse, body: LargeBody, backlog: Backlog): Promise<void> {
+async function stream(response: ServerResponse, body: Body, backlog: Backlog): Promise<void> {
   if (response.destroyed && body instanceof ReadableStream) return body.cancel();
   try {
     for await (const piece of backlog.pieces(body, response.req)) {

@@ -3,7 +3,7 @@
  * absent where the put says `If-None-Match: *`; lists and reads see each write that was answered.
  */
 import { byteStream } from "../../store/byte-stream.ts";
-import { reasonOf, UnreachableError } from "../../lib/errors.ts";
+import { ChipboardError, reasonOf, UnreachableError } from "../../lib/errors.ts";
 import { CACHE_CONTROL, mediaTypeOf } from "../../store/media-types.ts";
 import { isKey, requireKey } from "../../store/object-keys.ts";
 import {
@@ -126,7 +126,7 @@ export class R2Store implements ObjectStore {
     try {
       return await ask(this.#prefix + key);
     } catch (error) {
-      if (error instanceof Error && "exitCode" in error) throw error;
+      if (error instanceof ChipboardError) throw error;
       throw new UnreachableError(`Cannot ${verb} ${this.location}/${key}: ${reasonOf(error)}`, [], {
         cause: error,
       });

@@ -1,17 +1,17 @@
 /** The state in objects, by the operator's door: `https://:SECRET@HOST`. */
 import { InputError, reasonOf, UnreachableError } from "../../lib/errors.ts";
+import { isLoopback } from "../../lib/key-address.ts";
 import { shownLocation } from "../../lib/secrets.ts";
 import type { StateDriver, StatePurpose } from "../../ports/state.ts";
 import { openObjects, type Call } from "./objects-state.ts";
 
 const TIMEOUT_MS = 20_000;
-const LOOPBACK = /^(?:127\.0\.0\.1|localhost|\[::1\])$/;
 
 /** Opens the state behind the door. Throws InputError for a bad address, NoStateError, and UnreachableError. */
 export async function openDoor(location: string, purpose: StatePurpose): Promise<StateDriver> {
   const url = URL.canParse(location) ? new URL(location) : null;
-  const isSafe = url?.protocol === "https:" || LOOPBACK.test(url?.hostname ?? "");
-  if (url === null || !isSafe || url.password === "") {
+  const isSafe = url !== null && (url.protocol === "https:" || isLoopback(url.hostname));
+  if (!isSafe || url.password === "") {
     throw new InputError(
       `--state ${JSON.stringify(shownLocation(location))}: expected https://:SECRET@host, the operator's door with its secret`,
     );
