@@ -13,7 +13,7 @@ import type { VerifyKey } from "../snapshot/signing-key.ts";
 import { wasThere, type VintageQuery } from "../core/find/vintage.ts";
 import { answerOf, fileSteps } from "./file-proof.ts";
 import { proveLog, signatureStep } from "./log-proof.ts";
-import { Service } from "./untrusted-service.ts";
+import { UntrustedService } from "./untrusted-service.ts";
 import { HeadChangedError, proven, unproven, type Step } from "./step.ts";
 import { LIVE, readTarget, type Target } from "./target.ts";
 
@@ -48,7 +48,7 @@ export async function check(
     throw new InputError("--key: expected a key without spaces and characters beyond ASCII");
   }
   if (request.key !== null) requireKeyAddress(target.base);
-  const service = new Service(target.base, request.key);
+  const service = new UntrustedService(target.base, request.key);
   try {
     for (let tries = 1; ; tries += 1) {
       const steps: Step[] = [];
@@ -72,7 +72,7 @@ export async function check(
  * Adds each proven link to `steps`. Throws HeadChangedError if something may have been published meanwhile.
  */
 async function prove(
-  service: Service,
+  service: UntrustedService,
   target: Target,
   { verifyKeys, remember }: CheckRequest,
   steps: Step[],

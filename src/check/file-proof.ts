@@ -10,25 +10,33 @@ import { isPublication, type Publication, type StoredEntry } from "../snapshot/l
 import { parseSums } from "../snapshot/sums.ts";
 import { snapshotText } from "../store/paths.ts";
 import { fetchEntry } from "./log-proof.ts";
-import { refusalOf, unexpected, type ServiceAnswer, type Service } from "./untrusted-service.ts";
+import {
+  refusalOf,
+  unexpectedAnswer,
+  type ServiceAnswer,
+  type UntrustedService,
+} from "./untrusted-service.ts";
 import { HeadChangedError, proven, unproven, type Step } from "./step.ts";
 import { LIVE, type Target } from "./target.ts";
 
 /** An answer with data, and the entry of the log that it names. */
-interface Named extends ServiceAnswer {
+interface EntryAnswer extends ServiceAnswer {
   readonly stored: StoredEntry;
   readonly publication: Publication;
 }
 
 /** The answer of the publication asked for; its bytes have the digest that it names. */
-export async function answerOf(service: Service, { path, vintage }: Target): Promise<Named> {
+export async function answerOf(
+  service: UntrustedService,
+  { path, vintage }: Target,
+): Promise<EntryAnswer> {
   const answer = await service.get(path, CHECKED_FILE_BYTES_MAX);
   const { what, status, headers } = answer;
   if (status === 308 && headers.location !== undefined) {
     throw new InputError(`${what}: the present address is ${headers.location}`);
   }
   if (status !== 200) {
-    const error = unexpected(answer, "an answer with data");
+    const error = unexpectedAnswer(answer, "an answer with data");
     const refusal = refusalOf(answer);
     if (refusal === null || error instanceof UnreachableError) throw error;
     throw new InputError(`${what} answers ${refusal.text}`);
@@ -65,7 +73,11 @@ export async function answerOf(service: Service, { path, vintage }: Target): Pro
 }
 
 /** The answer's file is in SHA256SUMS, and that is a root of the entry. */
-export async function fileSteps(service: Service, target: Target, answer: Named): Promise<Step[]> {
+export async function fileSteps(
+  service: UntrustedService,
+  target: Target,
+  answer: EntryAnswer,
+): Promise<Step[]> {
   const { number, roots } = answer.publication;
   if (target.file === null) {
     const why =
@@ -83,7 +95,8 @@ export async function fileSteps(service: Service, target: Target, answer: Named)
       `${answer.what} answers with entry ${number}, but the service refuses SHA256SUMS of this entry, as if another were the head`,
     );
   }
-  if (sums.status !== 200) throw unexpected(sums, "the SHA256SUMS of the tier, which cost a call");
+  if (sums.status !== 200)
+    throw unexpectedAnswer(sums, "the SHA256SUMS of the tier, which cost a call");
   const root = sha256Hex(sums.body);
   const tier = TIER_NAMES.find((name) => roots[name] === root);
   if (tier === undefined) {
@@ -113,7 +126,7 @@ export async function fileSteps(service: Service, target: Target, answer: Named)
  * with a raised delay. Returns what to say of the delay.
  */
 function requireFile(
-  { what, headers, body, publication }: Named,
+  { what, headers, body, publication }: EntryAnswer,
   { file, vintage }: Target,
   sha256: string | undefined,
   tier: TierName,

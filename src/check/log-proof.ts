@@ -12,7 +12,7 @@ import { TILE_BYTES_MAX, tiledEntries, type TileSource } from "../snapshot/log/t
 import { walkLog } from "../snapshot/log/walk.ts";
 import { firstOf, lastOf, tilePath } from "../store/paths.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
-import { unexpected, type Service } from "./untrusted-service.ts";
+import { unexpectedAnswer, type UntrustedService } from "./untrusted-service.ts";
 import { proven, unproven, type Step } from "./step.ts";
 
 interface ProvenLog {
@@ -26,15 +26,18 @@ interface ProvenLog {
 }
 
 /** The entry; null: the log ends before it. Throws DamageError if it is damaged. */
-export async function fetchEntry(service: Service, number: number): Promise<StoredEntry | null> {
+export async function fetchEntry(
+  service: UntrustedService,
+  number: number,
+): Promise<StoredEntry | null> {
   const answer = await service.get(`/log/${number}`, ENTRY_BYTES_MAX);
   if (answer.status === 404) return null;
-  if (answer.status !== 200) throw unexpected(answer, `entry ${number} of the log`);
+  if (answer.status !== 200) throw unexpectedAnswer(answer, `entry ${number} of the log`);
   return parseEntry(answer.body, number, `Entry ${number} of the log (${answer.what})`);
 }
 
 /** The tiles from an entry on, before another one. A service that is older than tiles has none, and is asked once. */
-function tilesOf(service: Service, from: number, before: number): TileSource {
+function tilesOf(service: UntrustedService, from: number, before: number): TileSource {
   let hasTiles = true;
   return {
     has: (tile) => hasTiles && firstOf(tile) >= from && lastOf(tile) < before,
@@ -53,7 +56,7 @@ function tilesOf(service: Service, from: number, before: number): TileSource {
  * DamageError if a link is broken or missing.
  */
 export async function proveLog(
-  service: Service,
+  service: UntrustedService,
   answered: StoredEntry,
   first: number,
   seen: number,

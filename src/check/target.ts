@@ -37,7 +37,7 @@ export const LIVE = { kind: "instant", asOfMs: Infinity, isFixed: false } as con
 export function readTarget(text: string): Target {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw wrong(text, "expected an address such as https://prices.example.com");
+    throw urlError(text, "expected an address such as https://prices.example.com");
   }
   const query = parseQuery(url.search.slice(1));
   // After a password with a `/` or `?`, a parser takes the real host for a path or a query.
@@ -51,13 +51,13 @@ export function readTarget(text: string): Target {
   const routes: readonly DataRoute[] = Object.values(DATA_ROUTES);
   const route = routes.find(({ path }) => isExact(sent, path));
   if (route === undefined) {
-    throw wrong(text, `expected one of ${routes.map(({ path }) => path).join(", ")}`);
+    throw urlError(text, `expected one of ${routes.map(({ path }) => path).join(", ")}`);
   }
   // The service knows what its present is. A parameter that it does not take might get lost on the way.
   const faults = nameFaults(query, parametersOf(route));
   const vintage = readVintage(query, Infinity, faults) ?? LIVE;
   const denial = faultsDenial(faults);
-  if (denial !== null) throw wrong(text, denial.detail);
+  if (denial !== null) throw urlError(text, denial.detail);
   const { selectedBy = [], computedBy = [] } = route;
   const isWhole = !namesAny(query, [...selectedBy, ...computedBy]);
   const tier = FULLEST;
@@ -73,5 +73,5 @@ export function readTarget(text: string): Target {
   };
 }
 
-const wrong = (text: string, expected: string): InputError =>
+const urlError = (text: string, expected: string): InputError =>
   new InputError(`URL ${JSON.stringify(shownLocation(text))}: ${expected}`);

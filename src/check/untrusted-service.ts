@@ -16,7 +16,7 @@ export interface ServiceAnswer extends HttpAnswer {
 }
 
 /** The service at one address, read with one key or none. */
-export class Service {
+export class UntrustedService {
   readonly #base: string;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #agent: Agent;
@@ -102,7 +102,7 @@ export function refusalOf(
   }
 }
 
-export function unexpected(answer: ServiceAnswer, expected: string): Error {
+export function unexpectedAnswer(answer: ServiceAnswer, expected: string): Error {
   const { status, what } = answer;
   const refusal = refusalOf(answer);
   const message = `${what} answers ${refusal?.text ?? status}; expected ${expected}`;

@@ -20,7 +20,7 @@ import { logKeys, publicLog } from "./publications/public-log.ts";
 import { usageReply } from "./quota.ts";
 import type { World } from "./world.ts";
 
-type Finding = Outcome | Promise<Outcome>;
+type Handled = Outcome | Promise<Outcome>;
 
 /** An address: whose answers it gives, whether one costs a call, and how to find it. */
 export type Address = {
@@ -30,14 +30,14 @@ export type Address = {
   | {
       /** The answer needs no key, and never waits for the state. */
       readonly reader: "everybody";
-      readonly find: (asked: Asked) => Finding;
+      readonly find: (asked: Asked) => Handled;
     }
   | {
       /** A link names its reader by itself. */
       readonly reader: "caller" | "link";
       readonly isCounted: boolean;
       /** All refusals that need neither the body nor a count are decided here. */
-      readonly find: (asked: Asked, reader: AdmittedCaller, place: Place) => Finding;
+      readonly find: (asked: Asked, reader: AdmittedCaller, place: Place) => Handled;
     }
 );
 
@@ -63,14 +63,14 @@ export function addressesOf(world: World): Addresses {
   const { health, readiness: ready, feed, status, entry, usage } = UNCOUNTED_ROUTES;
   const { smallTile, largeTile } = UNCOUNTED_ROUTES;
   const { contracts, contractsCsv, publications } = UNCOUNTED_ROUTES;
-  const open = (path: string, find: (asked: Asked) => Finding): Address => ({
+  const open = (path: string, find: (asked: Asked) => Handled): Address => ({
     path,
     reader: "everybody",
     find,
   });
   const ofCaller = (
     { path }: { readonly path: string },
-    find: (asked: Asked, caller: AdmittedCaller) => Finding,
+    find: (asked: Asked, caller: AdmittedCaller) => Handled,
   ): Address => ({ path, reader: "caller", isCounted: false, find });
   const all: Address[] = [
     open(health.path, () => jsonDocument({ status: "ok" }, platform)),

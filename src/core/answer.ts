@@ -108,7 +108,7 @@ async function answerWith(ask: Ask, held: Held, world: World): Promise<Answer> {
   const { place } = held;
   const isHeld = body instanceof ReadableStream || place.isHolding;
   if (!isHeld) place.leave();
-  const caller = exchange.caller ?? (await identified(exchange, world));
+  const caller = exchange.caller ?? (await identifyCaller(exchange, world));
   const { callsLeft, nowMs, asksState } = exchange;
   const left = callsLeft ?? (await remaining(caller, accounts.counts, nowMs, asksState));
   observer.answered({
@@ -191,10 +191,10 @@ async function outcomeOf(
   let reader: AdmittedCaller | null = null;
   if (address.reader !== "everybody") {
     const identifying =
-      address.reader === "link" ? holderOf(exchange, world) : identified(exchange, world);
+      address.reader === "link" ? holderOf(exchange, world) : identifyCaller(exchange, world);
     const caller = identifying instanceof Promise ? await identifying : identifying;
     if (isDenial(caller)) return caller;
-    if (!isAdmitted(caller)) return refused(caller, exchange);
+    if (!isAdmitted(caller)) return denyCaller(caller, exchange);
     reader = caller;
   }
   const place = reader === null ? NO_QUEUE : turns.placeOf(reader.subject);
@@ -232,7 +232,7 @@ async function outcomeOf(
   // Charge: before any work, so that nobody has it done without a call left.
   if (payer !== null && !isFree) {
     if (stop === null && plan.isLaborious && !place.enter()) return BUSY;
-    const mayBePrivate = found.kind === "unmade" || found.isPrivate === true;
+    const mayBePrivate = found.kind === "deferred" || found.isPrivate === true;
     if (stop === null && mayBePrivate && !place.mayHold()) return BUSY;
     const taken = await counts.take(payer.subject, limit, nowMs, payer.keyId);
     if (!taken.granted) return quotaExceeded(payer, nowMs);
@@ -250,7 +250,7 @@ async function outcomeOf(
     counts.giveBack(payer.subject, nowMs, payer.keyId);
   };
   try {
-    const forms = found.kind === "unmade" ? await found.make(place) : found.forms;
+    const forms = found.kind === "deferred" ? await found.make(place) : found.forms;
     if (isDenial(forms)) {
       failed();
       return forms;
@@ -307,7 +307,7 @@ async function decidedUnread(
 }
 
 /** Identifies the caller, once per request. */
-function identified(
+function identifyCaller(
   exchange: Exchange,
   { accounts, trustedHops }: World,
 ): Caller | Promise<Caller> {
@@ -331,7 +331,7 @@ async function holderOf(
   if (token === null) return NOT_FOUND;
   const holder = await identifyLink(token, accounts);
   if (holder.refusal === "invalid_key") return NOT_FOUND;
-  if (holder.path === null) return refused(holder, exchange);
+  if (holder.path === null) return denyCaller(holder, exchange);
   const target = targetOf(holder.path);
   if (target === undefined || !fits(path, target)) return NOT_FOUND;
   exchange.caller = holder;
@@ -362,7 +362,7 @@ const REFUSALS = {
 
 const REPLACED = "The key was replaced: use the account's newer key.";
 
-function refused({ refusal: code, isReplaced }: Caller, { ask }: Exchange): Denial {
+function denyCaller({ refusal: code, isReplaced }: Caller, { ask }: Exchange): Denial {
   if (code === null) throw new Error("A caller without a refusal is admitted");
   const retry = code === "state_unavailable" ? { retryAfterMs: STATE_RETRY_MS } : {};
   const isFaulty = code === "invalid_key" && !isReplaced;

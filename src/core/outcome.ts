@@ -61,8 +61,8 @@ export interface Found extends Sendable {
 }
 
 /** The same, whose bytes are made once the call is counted. */
-export interface Unmade extends Sendable {
-  readonly kind: "unmade";
+export interface Deferred extends Sendable {
+  readonly kind: "deferred";
   readonly tags: Forms<Validators>;
   /** Whether they are made for this caller alone, who then needs a place in the queue. */
   readonly isLaborious: boolean;
@@ -99,15 +99,15 @@ export interface Reply {
 }
 
 /** Each has its `kind`: something to send, which preconditions and the quota may stop, or an answer as it is. */
-export type ReadOutcome = Found | Unmade | Reply | Denial;
+export type ReadOutcome = Found | Deferred | Reply | Denial;
 export type Outcome = ReadOutcome | Unread;
 
 /** Whether preconditions and the quota may stop it. */
-export const isSendable = (outcome: ReadOutcome): outcome is Found | Unmade =>
-  outcome.kind === "found" || outcome.kind === "unmade";
+export const isSendable = (outcome: ReadOutcome): outcome is Found | Deferred =>
+  outcome.kind === "found" || outcome.kind === "deferred";
 
 /** Something to send, before it is known how long caches may keep it. */
-export type Content = Omit<Found, "cacheControl"> | Omit<Unmade, "cacheControl">;
+export type Content = Omit<Found, "cacheControl"> | Omit<Deferred, "cacheControl">;
 
 /** A document that caches must not store. */
 export const uncached = (body: Uint8Array, mediaType: string): HeaderFields => ({

@@ -1,7 +1,7 @@
 /** The reply that an intent means: the entity, a part of it, or a 304, 412 or 416 without it. */
 import type { Place } from "../lib/turns.ts";
 import type { Ask, FieldsByName } from "./ask.ts";
-import type { Found, Reply, Unmade } from "./outcome.ts";
+import type { Found, Reply, Deferred } from "./outcome.ts";
 import { deny, type Denial } from "../public/problems.ts";
 import { rawOf, type Entity, type HeaderFields, type Validators } from "./serve/entity.ts";
 import { intentOf, likelyForms, type Intent, type Stop } from "./serve/intent.ts";
@@ -17,8 +17,8 @@ interface Plan {
   readonly isLaborious: boolean;
 }
 
-export function planOf(found: Found | Unmade, ask: Ask): Plan {
-  if (found.kind === "unmade") {
+export function planOf(found: Found | Deferred, ask: Ask): Plan {
+  if (found.kind === "deferred") {
     const forms = likelyForms(found.tags, ask.headers);
     return { forms, intent: null, isLaborious: found.isLaborious };
   }
@@ -49,7 +49,7 @@ type Sending = Exclude<Intent, { readonly status: 416 }>;
 /** The reply that the intent means. Opens a body that is not in memory; rejects if it cannot. */
 export function replyOf(
   intent: Sending,
-  { cacheControl }: Found | Unmade,
+  { cacheControl }: Found | Deferred,
   { method, headers }: Ask,
   place: Place,
 ): Reply | Promise<Reply> {

@@ -22,7 +22,7 @@ import type { SnapshotStamp } from "./serve/freshness.ts";
 import type { PreparedFile } from "./serve/served-file.ts";
 
 /** Values by name. Requests share them, never promises of them. */
-interface Kept<V> {
+interface ValueCache<V> {
   get(name: string): V | undefined;
   set(name: string, value: V): unknown;
 }
@@ -52,7 +52,7 @@ export interface LiveSnapshot
     Pick<Manifest, "judgements" | "options" | "attribution" | "carried" | "movement"> {
   readonly publication: Publication;
   /** Recent baskets and small selections, by tier, address, parameters and number of overdue sessions. */
-  readonly computed: Kept<Forms>;
+  readonly computed: ValueCache<Forms>;
   readonly files: ServedSnapshot["files"] & { has(path: string): boolean };
   /** The free slice, in catalog order. */
   readonly free: readonly Contract[];

@@ -11,7 +11,7 @@ import {
 import type { Manifest } from "../snapshot/manifest.ts";
 import {
   isPublication,
-  whatOf,
+  publicationKind,
   type Entry,
   type Publication,
   type PruneEntry,
@@ -82,7 +82,7 @@ export async function listPublications(
 
 /** A publish or a rollback. `manifest` null: the snapshot was pruned. */
 const listedPublication = (entry: Publication, isHead: boolean, manifest: Manifest | null) => ({
-  what: whatOf(entry),
+  what: publicationKind(entry),
   head: isHead,
   number: entry.number,
   session: sessionKey(entry.session),

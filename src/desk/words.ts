@@ -13,7 +13,7 @@ import { parseSession, sessionAt, sessionKey, type Session } from "../market/ses
 import { TIERS, vintageDays } from "../market/tier.ts";
 import { DIFFERING_NOTE } from "../snapshot/differing.ts";
 import { judgementRows } from "../snapshot/judgement.ts";
-import { whatOf } from "../snapshot/log/entry.ts";
+import { publicationKind } from "../snapshot/log/entry.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
 import type { Comparison } from "./compare.ts";
 import type { Copying } from "./copy-store.ts";
@@ -76,7 +76,7 @@ export function printDescription(description: Description): void {
     Published:
       publication === null
         ? "never"
-        : `${publication.at}, number ${publication.number}, ${whatOf({ ...publication, revision: manifest.revision })}`,
+        : `${publication.at}, number ${publication.number}, ${publicationKind({ ...publication, revision: manifest.revision })}`,
     Reason: publication?.reason ?? manifest.reason ?? "none given",
     By: manifest.by ?? "not named",
     Why: manifest.why ?? "none given",

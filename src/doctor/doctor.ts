@@ -15,7 +15,7 @@ import {
 import { counted } from "../lib/text.ts";
 import type { Certificate } from "../hosts/node/server.ts";
 import { feedFigures } from "../market/feed-figures.ts";
-import { behindMs, overdueSessions, stampOf } from "../core/serve/freshness.ts";
+import { behindMs, overdueSessions, makeStamp } from "../core/serve/freshness.ts";
 import { findSnapshot, type FoundSnapshot } from "../desk/find-snapshot.ts";
 import { verifySnapshots } from "../desk/verify.ts";
 import { sessionKey } from "../market/session.ts";
@@ -158,7 +158,7 @@ function checkClock(
   if (refusals.length > 0) {
     return beyondLimit("clock", refusals.map(({ text }) => text).join("; "), remedy);
   }
-  const behind = head === null ? 0 : behindMs(stampOf(head, graceMs), nowMs);
+  const behind = head === null ? 0 : behindMs(makeStamp(head, graceMs), nowMs);
   if (behind > 0) {
     const text = `${instantText(nowMs)} is ${hours(behind)} before the session of the head`;
     return beyondLimit("clock", text, remedy);
@@ -313,7 +313,7 @@ function checkAge(
   if (head instanceof ChipboardError || head.publication === null) {
     return unknown("age", "there is no head");
   }
-  const stamp = stampOf(head.publication, graceMs);
+  const stamp = makeStamp(head.publication, graceMs);
   const age = `session ${sessionKey(head.name.session)}, published at ${instantText(stamp.publishedAtMs)}`;
   const overdue = overdueSessions(stamp, nowMs);
   if (overdue === 0) return ok("age", age);
@@ -328,7 +328,7 @@ function checkFeed(head: FoundSnapshot | ChipboardError): Finding[] {
     );
   }
   const { manifest } = head;
-  const { headMs } = stampOf(head.publication, 0);
+  const { headMs } = makeStamp(head.publication, 0);
   const { unchangedSessions, stillContracts, carriedContracts } = feedFigures(manifest, headMs);
   const show = "chipboard snapshots show; compare the feed with its source";
   const isClosed = manifest.options["closed_day"] === true;

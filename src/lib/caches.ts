@@ -10,7 +10,7 @@ export const cacheOf = <V extends {}>(entries: number): LRUCache<string, V> =>
  * The kept value, or the one that `make` gives in the place's turn, which is kept. Requests share values, never
  * promises: a host may end one with the request that made it. So several places may make the same value at once.
  */
-export async function keptOrMade<V extends {}>(
+export async function getOrMake<V extends {}>(
   kept: Pick<LRUCache<string, V>, "get" | "set">,
   key: string,
   place: Place,

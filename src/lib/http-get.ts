@@ -78,7 +78,7 @@ export async function get(address: string, asked: HttpRequest): Promise<HttpAnsw
     const isStale = request.reusedSocket && ["ECONNRESET", "EPIPE"].includes(errorCode(failure));
     if (isStale) return get(address, asked);
     const isLate = late.aborted ? `no whole answer in ${timeoutMs / 1_000} s` : null;
-    throw explained(failure ?? error, what, isLate);
+    throw explain(failure ?? error, what, isLate);
   }
 }
 
@@ -97,7 +97,7 @@ async function wholeBody(
   return Buffer.concat(pieces);
 }
 
-function explained(cause: unknown, what: string, lateness: string | null): Error {
+function explain(cause: unknown, what: string, lateness: string | null): Error {
   if (errorCode(cause).startsWith("HPE_")) {
     return new DamageError(`${what}: the reply is not HTTP: ${reasonOf(cause)}`);
   }

@@ -141,7 +141,7 @@ async function questionIn(request: IncomingMessage): Promise<Question | Response
     bytes += piece.length;
     if (bytes > QUESTION_BYTES_MAX) {
       const message = `Payload too large: expected at most ${QUESTION_BYTES_MAX} bytes`;
-      return refused(413, INVALID, message);
+      return refuse(413, INVALID, message);
     }
     pieces.push(piece);
   }
@@ -149,19 +149,19 @@ async function questionIn(request: IncomingMessage): Promise<Question | Response
   const elements = text.split(/[,[{]/).length;
   if (elements > ELEMENTS_MAX) {
     const message = `A question of ${elements} elements: expected at most ${ELEMENTS_MAX}`;
-    return refused(400, INVALID, message);
+    return refuse(400, INVALID, message);
   }
   try {
     const parsed: unknown = JSON.parse(text);
     const messages = Array.isArray(parsed) ? parsed.length : 1;
     if (messages > MESSAGES_MAX) {
       const message = `A batch of ${messages} messages: expected at most ${MESSAGES_MAX}`;
-      return refused(400, INVALID, message);
+      return refuse(400, INVALID, message);
     }
-    if (hasRepeatedId(parsed)) return refused(400, INVALID, "Two messages have one id");
+    if (hasRepeatedId(parsed)) return refuse(400, INVALID, "Two messages have one id");
     return { parsed, messages };
   } catch {
-    return refused(400, UNREADABLE, "The body is no JSON");
+    return refuse(400, UNREADABLE, "The body is no JSON");
   }
 }
 
@@ -174,7 +174,7 @@ function hasRepeatedId(parsed: unknown): boolean {
 }
 
 /** An error of JSON-RPC about no message in particular. The rest of a body that was not read ends with the connection. */
-const refused = (status: number, code: number, message: string): Response =>
+const refuse = (status: number, code: number, message: string): Response =>
   Response.json(
     { jsonrpc: "2.0", id: null, error: { code, message } },
     { status, headers: status === 413 ? { connection: "close" } : {} },

@@ -12,7 +12,7 @@ const ROWS_CHARACTERS_MAX = 19_000;
 const FOUND_EACH_PAGE = 20;
 
 /** An answer for an agent. */
-export interface Told extends ApiAnswer {
+export interface AgentAnswer extends ApiAnswer {
   /** The parts that it leaves out, and how to get them. */
   readonly more?: string;
 }
@@ -21,7 +21,7 @@ export interface Told extends ApiAnswer {
 const CONSTITUENTS = /"(?:contributions|last_used)":\[[^\]]*\],|,"levels":\[[^\]]*\]/g;
 
 /** An index without the fields of each constituent. */
-export const withoutConstituents = (answer: ApiAnswer): Told => {
+export const withoutConstituents = (answer: ApiAnswer): AgentAnswer => {
   const body = answer.body.replace(CONSTITUENTS, "");
   if (answer.isRefused || body === answer.body) return answer;
   const more = "The constituents are left out: contributions true lists them.";
@@ -59,7 +59,7 @@ export const prices = z.looseObject({
 });
 
 /** A board as it was published, if it is asked for by name and fits the rows of a page. */
-export function boardFor(answer: ApiAnswer, isWhole: boolean, page: number): Told {
+export function boardFor(answer: ApiAnswer, isWhole: boolean, page: number): AgentAnswer {
   if (answer.isRefused) return answer;
   if (!isWhole && answer.body.length <= ROWS_CHARACTERS_MAX) return answer;
   const { memory, semiconductor, ...fields } = board.parse(JSON.parse(answer.body));
@@ -126,7 +126,7 @@ const squeezed = (text: string): string => text.toLowerCase().replaceAll(/\s/g, 
  * The contracts of the catalog in which all words occur. Words that occur in none are ignored, and told. A number and
  * the word after it are one word where a contract has them together.
  */
-export function foundIn(answer: ApiAnswer, words: string, page: number): Told {
+export function foundIn(answer: ApiAnswer, words: string, page: number): AgentAnswer {
   if (answer.isRefused) return answer;
   const { contracts, session_utc } = catalog.parse(JSON.parse(answer.body));
   const texts = contracts.map(
@@ -165,7 +165,7 @@ const withCloses = z.looseObject({
 });
 
 /** The answer with closes: says if there may be earlier ones than the `asked` that were asked for. */
-export function closesFor(answer: Told, wanted: number, asked: number): Told {
+export function closesFor(answer: AgentAnswer, wanted: number, asked: number): AgentAnswer {
   if (answer.isRefused || wanted <= asked) return answer;
   const { history, series } = withCloses.parse(JSON.parse(answer.body));
   if ((history ?? series?.history ?? []).length < asked) return answer;

@@ -16,7 +16,7 @@ import {
   foundIn,
   prices,
   withoutConstituents,
-  type Told,
+  type AgentAnswer,
 } from "./short-answers.ts";
 
 const WORDS_CHARACTERS = 200;
@@ -116,7 +116,7 @@ interface Tool {
     readonly outputSchema: StandardSchemaWithJSON;
     readonly annotations: Record<string, boolean>;
   };
-  answer(ask: Ask): (input: unknown) => Promise<Told>;
+  answer(ask: Ask): (input: unknown) => Promise<AgentAnswer>;
 }
 
 /** Made once: a server has them all, and there is one for each request. */
@@ -140,7 +140,7 @@ function tool<S extends z.ZodRawShape>(
   description: string,
   shape: S,
   answered: z.ZodType,
-  answer: (ask: Ask) => (input: z.infer<z.ZodObject<S>>) => Promise<Told>,
+  answer: (ask: Ask) => (input: z.infer<z.ZodObject<S>>) => Promise<AgentAnswer>,
 ): void {
   const settings = {
     description,
@@ -155,7 +155,7 @@ async function closesOf(
   ask: Ask,
   path: string,
   { last, ...query }: Readonly<Record<string, string | number | undefined>>,
-): Promise<Told> {
+): Promise<AgentAnswer> {
   const isDated = query["from"] !== undefined || query["to"] !== undefined;
   const wanted = Number(last ?? (isDated ? Infinity : CLOSES_DEFAULT));
   const asked = Math.min(wanted, CLOSES_MAX);
@@ -297,7 +297,7 @@ tool(
 );
 
 /** What the API answered, its JSON unchanged, with where it came from; the detail of a refusal. */
-function resultOf({ isRefused, address, publication, sha256, more, body }: Told) {
+function resultOf({ isRefused, address, publication, sha256, more, body }: AgentAnswer) {
   const content = (text: string) => [{ type: "text" as const, text }];
   if (isRefused) return { content: content(body), isError: true };
   const source = JSON.stringify({ publication, address, sha256, more });

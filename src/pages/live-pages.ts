@@ -3,7 +3,7 @@
  * made once for a snapshot and a number of overdue sessions, not per request.
  */
 import { limitsOf } from "../feed/finding.ts";
-import { cacheOf, keptOrMade } from "../lib/caches.ts";
+import { cacheOf, getOrMake } from "../lib/caches.ts";
 import { NO_QUEUE } from "../lib/turns.ts";
 import { FILES } from "../store/paths.ts";
 import type { Board } from "../site/board.js";
@@ -12,7 +12,7 @@ import type { Contract } from "../market/contract.ts";
 import { KEYLESS } from "../market/tier.ts";
 import type { Asked, Found, Outcome } from "../core/outcome.ts";
 import { USUAL_TERMS } from "./plan-terms.ts";
-import { noSession, withoutContract } from "../core/find/data.ts";
+import { noSession, resolveContract } from "../core/find/data.ts";
 import { knownContracts } from "../core/find/known-ids.ts";
 import type { Forms } from "../core/serve/entity.ts";
 import { cacheControl, overdueSessions } from "../core/serve/freshness.ts";
@@ -112,7 +112,7 @@ export function livePages(options: LivePagesOptions) {
     const snapshot = live.current;
     const overdue = snapshot === null ? 0 : overdueSessions(snapshot.stamp, nowMs);
     const key = `${name} ${snapshot?.stamp.publication} ${overdue}`;
-    const forms = await keptOrMade(kept, key, turns.placeOf("pages"), async () => {
+    const forms = await getOrMake(kept, key, turns.placeOf("pages"), async () => {
       const source = await make(snapshot, overdue);
       return pageForms(platform, asSent(source, options, snapshot?.attribution), nowMs);
     });
@@ -155,7 +155,7 @@ export function livePages(options: LivePagesOptions) {
       return found(asked, path, make, contractPages);
     }
     // A relative address, so that the service works below a prefix.
-    const refusal = withoutContract(snapshot, KEYLESS, id, "../contracts/", [], contracts);
+    const refusal = resolveContract(snapshot, KEYLESS, id, "../contracts/", [], contracts);
     const { code } = refusal;
     if (code !== "key_required" && code !== "not_on_board") return refusal;
     const known = contracts.find(id) as Contract;

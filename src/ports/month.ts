@@ -26,7 +26,7 @@ export function monthOf(atMs: number): string {
 let lastDay = { startMs: 0, text: "1970-01-01" };
 
 /** The day that the instant `atMs` falls into. */
-export function dayOf(atMs: number): string {
+export function dayAt(atMs: number): string {
   const startMs = Math.floor(atMs / DAY_MS) * DAY_MS;
   if (startMs !== lastDay.startMs)
     lastDay = { startMs, text: new Date(startMs).toISOString().slice(0, 10) };
@@ -58,7 +58,7 @@ export function monthsWithCounts(nowMs: number): string[] {
 /** The days that `usage --per day` shows at `nowMs`, oldest first. The state keeps their counts. */
 export const daysWithCounts = (nowMs: number): string[] =>
   Array.from({ length: DAY_RETENTION_MS / DAY_MS }, (_, at) =>
-    dayOf(nowMs - at * DAY_MS),
+    dayAt(nowMs - at * DAY_MS),
   ).reverse();
 
 /** The instant from which the count of `subject` in `month` may be deleted. */
@@ -75,7 +75,7 @@ export function forgetAtMs(subject: Subject, month: string): number {
  */
 export function rangesToForget(nowMs: number) {
   const address = monthOf(nowMs - ADDRESS_RETENTION_MS);
-  const day = dayOf(nowMs - DAY_RETENTION_MS);
+  const day = dayAt(nowMs - DAY_RETENTION_MS);
   const { subject, month: last } = dayCount("", day);
   return monthsWithCounts(nowMs).flatMap((month) => [
     ...(month < address ? [{ month, from: "address:", before: "address;" }] : []),

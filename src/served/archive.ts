@@ -7,7 +7,7 @@
  * The `delayed_sessions` of old files is never raised.
  */
 import { LRUCache } from "lru-cache";
-import { keptOrMade } from "../lib/caches.ts";
+import { getOrMake } from "../lib/caches.ts";
 import type { Place } from "../lib/turns.ts";
 import type { OldSnapshots, ServedSnapshot } from "../core/world.ts";
 import type { Platform } from "../ports/platform.ts";
@@ -16,7 +16,7 @@ import type { Publication } from "../snapshot/log/entry.ts";
 import { readManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../ports/store.ts";
 import { FILES } from "../store/paths.ts";
-import { stampOf } from "../core/serve/freshness.ts";
+import { makeStamp } from "../core/serve/freshness.ts";
 import { BUSY, type Denial } from "../public/problems.ts";
 import type { LoadOptions } from "./load.ts";
 import {
@@ -24,8 +24,8 @@ import {
   nameOn,
   servedSnapshot,
   storedBytes,
-  type Kept,
-  type Listed,
+  type ShelfItem,
+  type ManifestFiles,
   type Shelf,
 } from "./snapshot.ts";
 
@@ -46,7 +46,7 @@ export class Archive implements Shelf, OldSnapshots {
   readonly #onStreamFailure: (error: unknown) => void;
   readonly #platform: Platform;
   readonly #heldBytesMax: number;
-  readonly #cache: LRUCache<string, Kept<unknown>>;
+  readonly #cache: LRUCache<string, ShelfItem<unknown>>;
   readonly inflatedBytesMax: number;
 
   constructor(
@@ -77,14 +77,14 @@ export class Archive implements Shelf, OldSnapshots {
   async open(publication: Publication, place: Place): Promise<ServedSnapshot | Denial> {
     const name = nameOn(publication, FILES.manifest);
     if (!this.#cache.has(name) && !place.enter()) return BUSY;
-    const listed = await this.read<Listed>(name, place, async () => {
+    const listed = await this.read<ManifestFiles>(name, place, async () => {
       const { manifest_sha256: sha256 } = publication;
       const { files, tiers } = await readManifest(this.#store, publication, sha256);
       const entries = new Map(files.map((entry) => [entry.path, entry]));
       const held = files.reduce((sum, { parts = [] }) => sum + 1 + parts.length, 0);
       return { value: { tiers, entries }, bytes: held * ENTRY_BYTES };
     });
-    const stamp = stampOf(publication, Infinity);
+    const stamp = makeStamp(publication, Infinity);
     return servedSnapshot(
       this.#store,
       publication,
@@ -100,8 +100,8 @@ export class Archive implements Shelf, OldSnapshots {
     return this.#cache.get(name)?.value;
   }
 
-  async read<T>(name: string, place: Place, read: () => Promise<Kept<T>>): Promise<T> {
-    const { value } = await keptOrMade(this.#cache, name, place, read);
+  async read<T>(name: string, place: Place, read: () => Promise<ShelfItem<T>>): Promise<T> {
+    const { value } = await getOrMake(this.#cache, name, place, read);
     return value as T;
   }
 

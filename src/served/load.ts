@@ -18,8 +18,8 @@ import { FILES } from "../store/paths.ts";
 import type { PreparedFile } from "../core/serve/served-file.ts";
 import type { LiveSnapshot } from "../core/world.ts";
 import type { Platform } from "../ports/platform.ts";
-import { stampOf } from "../core/serve/freshness.ts";
-import { servedSnapshot, storedBytes, type Kept, type Shelf } from "./snapshot.ts";
+import { makeStamp } from "../core/serve/freshness.ts";
+import { servedSnapshot, storedBytes, type ShelfItem, type Shelf } from "./snapshot.ts";
 
 /** Callers repeat the same few baskets and selections. One takes 2 to 25 kB. */
 const COMPUTED_MAX = 500;
@@ -68,7 +68,7 @@ export class KeepingShelf implements Shelf {
     return this.#kept.get(name);
   }
 
-  async read<T>(name: string, _place: Place, read: () => Promise<Kept<T>>): Promise<T> {
+  async read<T>(name: string, _place: Place, read: () => Promise<ShelfItem<T>>): Promise<T> {
     const kept = this.#kept.get(name) ?? (await read()).value;
     this.#kept.set(name, kept);
     return kept as T;
@@ -86,7 +86,7 @@ export async function loadSnapshot(
 ): Promise<LoadedSnapshot> {
   const manifest = await readManifest(store, publication, publication.manifest_sha256);
   const entries = new Map(manifest.files.map((entry) => [entry.path, entry]));
-  const stamp = stampOf(publication, graceMs);
+  const stamp = makeStamp(publication, graceMs);
   const sent = manifest.files.filter(({ path }) => !INNER.has(path));
   const held = chooseHeld(sent, given === undefined ? cacheBytes * LIVE_SHARE : 0);
   const shelf =

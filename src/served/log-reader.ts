@@ -30,7 +30,7 @@ import { lossOf, placeOf, seenOf, type LogMemory, type SeenLog } from "../snapsh
 import { requireSeen } from "../snapshot/log/seen.ts";
 import { requireSigned, signerOf } from "../snapshot/log/sign.ts";
 import { tiledEntries, tilesIn } from "../snapshot/log/tiles.ts";
-import { entriesIn, lacks, listLog, mustRead, walkLog } from "../snapshot/log/walk.ts";
+import { entriesIn, missingEntryError, listLog, mustRead, walkLog } from "../snapshot/log/walk.ts";
 import type { LogView } from "../core/world.ts";
 import type { VerifyKey } from "../snapshot/signing-key.ts";
 import { readStoreId } from "../snapshot/store-mark.ts";
@@ -39,11 +39,11 @@ import { snapshotText, type SnapshotName, type Tile } from "../store/paths.ts";
 
 /** The cost of a listing grows with the length of the log. */
 const POLLS_PER_LISTING = 30;
-const WAY_ON =
+const REMEDY =
   'Bring its disk or bucket back, or restore a copy and run "chipboard state forget-log"';
 
 /** What a listing of the log shows. */
-interface Listed {
+interface LogListing {
   readonly newest: number;
   readonly tiles: readonly Tile[];
 }
@@ -98,7 +98,7 @@ export class LogReader implements LogView {
 
   /** An entry up to the newest one. Throws DamageError if it is damaged. */
   get(number: number): StoredEntry {
-    const known = this.#log[number - 1] ?? lacks(this.#store, number);
+    const known = this.#log[number - 1] ?? missingEntryError(this.#store, number);
     if (known instanceof DamageError) throw known;
     return known;
   }
@@ -151,7 +151,7 @@ export class LogReader implements LogView {
     }
     if (lost !== null) {
       const found = unread === null ? "" : `. ${unread.message}`;
-      return new LostStoreError(`${lost}${found}. ${WAY_ON}`);
+      return new LostStoreError(`${lost}${found}. ${REMEDY}`);
     }
     const keys = this.#keys;
     const refusal = keys && (await damageOf(() => this.#accept(keys, seen, damage)));
@@ -186,7 +186,7 @@ export class LogReader implements LogView {
    * the reading ended at.
    */
   async #readOn(
-    listed: Listed | null,
+    listed: LogListing | null,
   ): Promise<{ change: DamageError | null; damage: DamageError | null }> {
     const last =
       this.#waiting.at(-1) ?? (this.newestNumber > 0 ? this.get(this.newestNumber) : null);
@@ -213,7 +213,7 @@ export class LogReader implements LogView {
       // An entry that does not follow the one before is the first one of the next walk.
       const { found, damage } = await this.#walk(next, null);
       for (const stored of found) this.#add(stored);
-      if (found.length === 0) this.#log.push(damage ?? lacks(this.#store, next));
+      if (found.length === 0) this.#log.push(damage ?? missingEntryError(this.#store, next));
     }
     while (this.#log.at(-1) instanceof DamageError) this.#log.pop();
   }
@@ -221,7 +221,7 @@ export class LogReader implements LogView {
   /** The entries from this number on, each linked to the one before, and why one that comes next is none. */
   async #walk(
     from: number,
-    listed: Listed | null,
+    listed: LogListing | null,
   ): Promise<{ found: StoredEntry[]; damage: DamageError | null }> {
     const found: StoredEntry[] = [];
     const damage = await damageOf(async () => {

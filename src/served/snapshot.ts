@@ -25,10 +25,10 @@ import type { OpenBody, OpenStream } from "../core/serve/stream.ts";
 import type { ServedSnapshot } from "../core/world.ts";
 import type { Platform } from "../ports/platform.ts";
 import { inflatedHeader, inflatedSlice, slicesOf, type FileSlice } from "../snapshot/coded.ts";
-import { inflatedOnce, inflating, streamOf, verified } from "./stream.ts";
+import { inflateOnce, inflateEach, streamOf, verifyingStream } from "./stream.ts";
 
 /** Something kept, with the memory that it takes. */
-export interface Kept<T> {
+export interface ShelfItem<T> {
   readonly value: T;
   readonly bytes: number;
 }
@@ -39,7 +39,7 @@ export interface Shelf {
   /**
    * The kept value, or the result of `read` when it is the place's turn.
    */
-  read<T>(name: string, place: Place, read: () => Promise<Kept<T>>): Promise<T>;
+  read<T>(name: string, place: Place, read: () => Promise<ShelfItem<T>>): Promise<T>;
   /** Forgets what turned out to be damaged while it was sent. */
   forget(name: string): void;
   /** Whether the bytes of a file are kept; otherwise it is streamed from the store for each answer. */
@@ -54,7 +54,7 @@ export const ENTRY_BYTES = 700;
 const PARSED_COST = 4;
 
 /** What a proven manifest says of the tiers, and of the files by path. */
-export interface Listed extends Pick<Manifest, "tiers"> {
+export interface ManifestFiles extends Pick<Manifest, "tiers"> {
   readonly entries: ReadonlyMap<string, FileEntry>;
 }
 
@@ -65,7 +65,7 @@ export interface Listed extends Pick<Manifest, "tiers"> {
 export function servedSnapshot(
   store: ObjectStore,
   publication: Publication,
-  { tiers, entries }: Listed,
+  { tiers, entries }: ManifestFiles,
   stamp: SnapshotStamp,
   shelf: Shelf,
   onStreamFailure: (error: unknown) => void,
@@ -211,7 +211,7 @@ async function verifiedSource(
   const where = `${store.location}/${forms.gzip?.key}`;
   const opened =
     gzip &&
-    inflating(gzip instanceof Uint8Array ? streamOf(gzip) : gzip, entry, where, onStreamFailure);
+    inflateEach(gzip instanceof Uint8Array ? streamOf(gzip) : gzip, entry, where, onStreamFailure);
   if (opened !== null) await drain(await opened(place));
   const piece =
     gzip instanceof Uint8Array
@@ -221,7 +221,7 @@ async function verifiedSource(
     withParts({ plain, gzip }, entry, `${entry.path} of ${snapshot}`, piece);
   if (forms.plain !== null) return whole(await read(forms.plain));
   const isSmall = gzip instanceof Uint8Array && entry.bytes <= inflatedBytesMax;
-  return whole(isSmall ? inflatedOnce(gzip, entry.bytes, where) : (opened as OpenStream));
+  return whole(isSmall ? inflateOnce(gzip, entry.bytes, where) : (opened as OpenStream));
 }
 
 const drain = (stream: ReadableStream<Uint8Array>): Promise<void> =>
@@ -245,7 +245,7 @@ function withParts(
     get parts() {
       return known();
     },
-    inflated: (code, sizeBytes) => inflatedOnce(code, sizeBytes, entry.path),
+    inflated: (code, sizeBytes) => inflateOnce(code, sizeBytes, entry.path),
     header: async (place) => {
       const [first] = known() as [FileSlice];
       const header = await piece({ at: 0, end: first.coded.at }, place);
@@ -287,7 +287,7 @@ async function streamedSource(
     const onDamage = (error: DamageError): void => {
       if (isProven) onFailure(error);
     };
-    return found.stream.pipeThrough(verified(object, where, onDamage, ofReader, range));
+    return found.stream.pipeThrough(verifyingStream(object, where, onDamage, ofReader, range));
   };
   await drain(await open(place));
   isProven = true;

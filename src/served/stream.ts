@@ -27,7 +27,7 @@ const WHOLE: ByteRange = { first: 0, last: Infinity };
  * has more than `bytes` bytes, or another SHA-256 (hex), it calls `onDamage` and fails with DamageError
  * before the last chunk.
  */
-export function verified(
+export function verifyingStream(
   { sha256, bytes: bytesMax }: Pick<FileEntry, "sha256" | "bytes">,
   where: string,
   onDamage: (error: DamageError) => void,
@@ -65,15 +65,15 @@ export function verified(
  * The plain bytes of a coded form, inflated for each answer. `onDamage` receives the error if they are not
  * the file's.
  */
-export const inflating = (
+export const inflateEach = (
   code: OpenStream,
   file: Pick<FileEntry, "sha256" | "bytes">,
   where: string,
   onDamage: (error: DamageError) => void,
 ): OpenStream =>
   inflatingBody(file.bytes, async (place, range) =>
-    unzipped(await code(place), where, onDamage).pipeThrough(
-      verified(file, where, onDamage, place, range),
+    unzip(await code(place), where, onDamage).pipeThrough(
+      verifyingStream(file, where, onDamage, place, range),
     ),
   );
 
@@ -82,7 +82,7 @@ export const inflating = (
  * for them, and all who ask afterwards, until the last of them is answered, get the same bytes: so however many read
  * slowly, the file is in memory a few times at most.
  */
-export function inflatedOnce(code: Uint8Array, sizeBytes: number, where: string): OpenBody {
+export function inflateOnce(code: Uint8Array, sizeBytes: number, where: string): OpenBody {
   if (sizeBytes <= QUICK_BYTES_MAX) return () => inflated(code, sizeBytes, where);
   let bytes: WeakRef<Uint8Array> | undefined;
   const inflate = async (): Promise<Uint8Array> => {
@@ -101,7 +101,7 @@ export const streamOf =
   async () =>
     ReadableStream.from([bytes]);
 
-function unzipped(
+function unzip(
   code: ReadableStream<Uint8Array>,
   where: string,
   onDamage: (error: DamageError) => void,

@@ -11,7 +11,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { cacheOf } from "../lib/caches.ts";
 import type { Counts as CountsPort, TakeResult } from "../ports/accounts.ts";
 import type { CountName, CountReply, CountRequest, StateDriver, Subject } from "../ports/state.ts";
-import { dayCount, dayOf, forgetAtMs, monthOf } from "../ports/month.ts";
+import { dayCount, dayAt, forgetAtMs, monthOf } from "../ports/month.ts";
 import type { Reachability } from "./verdicts.ts";
 
 const REMEMBERED_COUNTS = 200_000;
@@ -35,7 +35,7 @@ interface Count extends CountName {
 }
 
 /** Calls of one caller under one limit. The state decides on them together. */
-interface Item {
+interface CallGroup {
   /** See #countsOf. */
   readonly counts: readonly [Count, ...Count[]];
   readonly limit: number | null;
@@ -46,7 +46,7 @@ interface Item {
 
 interface Batch {
   readonly number: number;
-  readonly items: readonly Item[];
+  readonly groups: readonly CallGroup[];
   readonly requests: readonly CountRequest[];
 }
 
@@ -62,7 +62,7 @@ export class Counts implements CountsPort {
   readonly #counts = cacheOf<Count>(REMEMBERED_COUNTS);
   /** Counts to write although nobody waits: they have calls to add, or the state may hold less. */
   readonly #unwritten = new Map<string, Count>();
-  readonly #waiting = new Map<string, Item>();
+  readonly #waiting = new Map<string, CallGroup>();
   /** The keys of which this day's use is noted. */
   #noted = { day: "", keys: new Set<string>() };
   /** The batch that has no reply yet. The next one is sent after the reply. */
@@ -93,18 +93,18 @@ export class Counts implements CountsPort {
     keyId: string | null = null,
   ): TakeResult | Promise<TakeResult> {
     // A key has one account. Most calls join others of their key, whose counts are found once.
-    const id = `${dayOf(atMs)} ${keyId ?? subject} ${limit}`;
-    let item = this.#waiting.get(id);
-    if (item === undefined) {
-      item = itemOf(this.#countsOf(subject, atMs, keyId), limit);
-      if (this.#state.trouble !== null) return this.#takeHere(item.counts, limit);
-      if (this.#state.refusal !== null) return this.#takeByReading(item, subject, atMs);
-      const used = usedOf(item.counts[0]);
+    const id = `${dayAt(atMs)} ${keyId ?? subject} ${limit}`;
+    let group = this.#waiting.get(id);
+    if (group === undefined) {
+      group = groupOf(this.#countsOf(subject, atMs, keyId), limit);
+      if (this.#state.trouble !== null) return this.#takeHere(group.counts, limit);
+      if (this.#state.refusal !== null) return this.#takeByReading(group, subject, atMs);
+      const used = usedOf(group.counts[0]);
       if (limit !== null && used >= limit) return { granted: false, used };
-      this.#waiting.set(id, item);
+      this.#waiting.set(id, group);
       void this.flush();
     }
-    const { takers } = item;
+    const { takers } = group;
     return new Promise((resolve) => {
       takers.push(resolve);
     });
@@ -125,7 +125,7 @@ export class Counts implements CountsPort {
 
   /** Notes that the key was used on the day UTC of `atMs`: with the next batch, once a day. */
   noteUse(keyId: string, atMs: number): void {
-    const today = dayOf(atMs);
+    const today = dayAt(atMs);
     if (today !== this.#noted.day || this.#noted.keys.size === REMEMBERED_COUNTS) {
       this.#noted = { day: today, keys: new Set() };
     }
@@ -175,10 +175,10 @@ export class Counts implements CountsPort {
 
   /** Answers all waiting callers from memory. Call it when the state does not answer. */
   answerHere(): void {
-    for (const item of this.#waiting.values()) this.#answerHere(item);
+    for (const group of this.#waiting.values()) this.#answerHere(group);
     this.#waiting.clear();
     // The state may have counted these. Its reply tells, and the difference is written then.
-    for (const item of this.#batch?.items ?? []) this.#answerHere(item);
+    for (const group of this.#batch?.groups ?? []) this.#answerHere(group);
   }
 
   /** Marks all known counts of this month to be written again, because the state may have lost some. */
@@ -206,19 +206,19 @@ export class Counts implements CountsPort {
 
   async #sendBatch(): Promise<void> {
     this.#batch ??= this.#nextBatch();
-    const { number, items, requests } = this.#batch;
+    const { number, groups, requests } = this.#batch;
     const replies = await this.#driver.count(number, requests);
     this.#batch = null;
     let at = 0;
-    for (const item of items) {
-      const end = at + item.counts.length;
-      this.#settle(item, replies.slice(at, end));
+    for (const group of groups) {
+      const end = at + group.counts.length;
+      this.#settle(group, replies.slice(at, end));
       at = end;
     }
   }
 
-  /** Passes the state's reply to the counts of an item, and to its callers. */
-  #settle({ counts, takers, isAnswered }: Item, replies: readonly CountReply[]): void {
+  /** Passes the state's reply to the counts of a group, and to its callers. */
+  #settle({ counts, takers, isAnswered }: CallGroup, replies: readonly CountReply[]): void {
     counts.forEach((count, at) => {
       const { granted, used } = replies[at] as CountReply;
       count.known = Math.max(count.known, used);
@@ -238,15 +238,15 @@ export class Counts implements CountsPort {
     // Calls that were granted already are counted before new ones, and leave room for those.
     const unwritten = [...this.#unwritten.values().take(REQUESTS_PER_BATCH / 2)];
     for (const { id } of unwritten) this.#unwritten.delete(id);
-    const items = unwritten.map((count) => itemOf([count], null));
-    let room = REQUESTS_PER_BATCH - items.length;
-    for (const [id, item] of this.#waiting) {
-      room -= item.counts.length;
+    const groups = unwritten.map((count) => groupOf([count], null));
+    let room = REQUESTS_PER_BATCH - groups.length;
+    for (const [id, group] of this.#waiting) {
+      room -= group.counts.length;
       if (room < 0) break;
       this.#waiting.delete(id);
-      items.push(item);
+      groups.push(group);
     }
-    const requests = items.flatMap(({ counts, limit, takers }) =>
+    const requests = groups.flatMap(({ counts, limit, takers }) =>
       counts.map((count, at) => {
         const { subject, month, known, unwritten: added } = count;
         // A batch is sent until there is a reply, and then they are in the state.
@@ -260,18 +260,18 @@ export class Counts implements CountsPort {
       }),
     );
     this.#batchNumber += 1;
-    return { number: this.#batchNumber, items, requests };
+    return { number: this.#batchNumber, groups, requests };
   }
 
-  #answerHere(item: Item): void {
-    if (item.isAnswered) return;
-    item.isAnswered = true;
-    for (const answer of item.takers) answer(this.#takeHere(item.counts, item.limit));
+  #answerHere(group: CallGroup): void {
+    if (group.isAnswered) return;
+    group.isAnswered = true;
+    for (const answer of group.takers) answer(this.#takeHere(group.counts, group.limit));
   }
 
   /** While the state takes no writes, the limit is for the calls that it holds and those that are kept here. */
   async #takeByReading(
-    { counts, limit }: Item,
+    { counts, limit }: CallGroup,
     subject: Subject,
     atMs: number,
   ): Promise<TakeResult> {
@@ -284,7 +284,7 @@ export class Counts implements CountsPort {
     if (this.#state.trouble === null && this.#state.refusal === null) void this.flush();
   }
 
-  #takeHere(counts: Item["counts"], limit: number | null): TakeResult {
+  #takeHere(counts: CallGroup["counts"], limit: number | null): TakeResult {
     const [count] = counts;
     const used = usedOf(count);
     const isFull = this.#unwritten.size >= UNWRITTEN_COUNTS && !this.#unwritten.has(count.id);
@@ -300,9 +300,9 @@ export class Counts implements CountsPort {
   }
 
   /** The count that decides on a call, then the counts of an account's day, and of the key that it comes with. */
-  #countsOf(subject: Subject, atMs: number, keyId: string | null): Item["counts"] {
+  #countsOf(subject: Subject, atMs: number, keyId: string | null): CallGroup["counts"] {
     const [kind, id = ""] = subject.split(":");
-    const ofDay = kind === "account" ? [dayCount(id, dayOf(atMs)).subject] : [];
+    const ofDay = kind === "account" ? [dayCount(id, dayAt(atMs)).subject] : [];
     const ofKey = keyId === null ? [] : [`key:${keyId}` as const];
     const others = [...ofDay, ...ofKey].map((other) => this.#count(other, atMs));
     return [this.#count(subject, atMs), ...others];
@@ -327,7 +327,7 @@ const idOf = (subject: Subject, month: string): string => `${month} ${subject}`;
 /** A count that was forgotten here may have more calls to give back than this process knows of. */
 const usedOf = ({ known, unwritten }: Count): number => Math.max(0, known + unwritten);
 
-const itemOf = (counts: Item["counts"], limit: number | null): Item => ({
+const groupOf = (counts: CallGroup["counts"], limit: number | null): CallGroup => ({
   counts,
   limit,
   takers: [],

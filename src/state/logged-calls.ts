@@ -1,7 +1,7 @@
 /** The calls of an account in the log of requests (`serve --log-requests all`): for disputes, which counts cannot settle. */
 import { z } from "zod";
 import { KEY_PREFIX, LINK_PREFIX } from "../lib/secrets.ts";
-import { dayOf } from "../ports/month.ts";
+import { dayAt } from "../ports/month.ts";
 
 /** A line of the log about a request of a caller with a key. Other lines, and lines of older programs, do not fit. */
 const lineSchema = z.object({
@@ -42,7 +42,7 @@ export async function readCallLog(
     if (!found.success) continue;
     const { time, route, status, calls } = found.data;
     isKept ||= status < 400;
-    const day = dayOf(time);
+    const day = dayAt(time);
     if (found.data.account !== account || !day.startsWith(month)) continue;
     // The log leaves out the prefix of keys' ids, and has the prefix of links'.
     const key = found.data.key.startsWith(LINK_PREFIX)

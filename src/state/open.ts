@@ -63,7 +63,7 @@ async function survey(location: string, driver: StateDriver): Promise<StateSurve
   const accounts = await countAccounts(driver.storage);
   const { refusal } = await driver.look();
   const policy = await driver.evictionPolicy();
-  return { accounts, refusal, eviction: policy === null ? null : evicting(location, policy) };
+  return { accounts, refusal, eviction: policy === null ? null : evictionError(location, policy) };
 }
 
 /**
@@ -103,7 +103,7 @@ export async function openAccounts(
   }
 }
 
-const evicting = (location: string, policy: string): UnreachableError =>
+const evictionError = (location: string, policy: string): UnreachableError =>
   new UnreachableError(
     `State ${shownLocation(location)} (--state) cannot be used: its Redis has the maxmemory-policy ${JSON.stringify(policy)}, ` +
       "and drops accounts, keys or counts when its memory is full. Set maxmemory-policy to noeviction",

@@ -36,12 +36,12 @@ export async function openFile(root: string, path: string): Promise<OpenFile | s
     }));
   if (typeof file === "boolean") return "a link, or behind one";
   const status = await file.stat();
-  if (status.isFile()) return opened(file, status.size);
+  if (status.isFile()) return openFileOf(file, status.size);
   await file.close();
   return status.isDirectory() ? null : "a pipe or a device";
 }
 
-const opened = (file: FileHandle, sizeBytes: number): OpenFile => ({
+const openFileOf = (file: FileHandle, sizeBytes: number): OpenFile => ({
   sizeBytes,
   bytes: async (at = 0, end = sizeBytes) => {
     const bytes = Buffer.allocUnsafeSlow(Math.max(0, Math.min(end, sizeBytes) - at));

@@ -21,7 +21,7 @@ import type { ProxyOptions, RunningProxy } from "../../src/hosts/node/listen.ts"
 import { createLogger } from "../../src/hosts/node/request-log.ts";
 import type { World } from "../../src/core/world.ts";
 import { startProxy } from "../../src/hosts/node/listen.ts";
-import { Service } from "../../src/hosts/node/service.ts";
+import { NodeService } from "../../src/hosts/node/service.ts";
 import { publishMoves } from "../store/publish-moves.ts";
 import type { PublishResult } from "../../src/publish/release.ts";
 import { NO_KEYS } from "../../src/snapshot/log/sign.ts";
@@ -209,7 +209,7 @@ export async function startTestProxy(options: TestProxyOptions = {}): Promise<Te
 export async function startTestCore(options: TestProxyOptions = {}): Promise<TestProxy> {
   return startOver(options, async (settings) => {
     const url = "http://127.0.0.1:8080";
-    const service = new Service({
+    const service = new NodeService({
       ...settings,
       backlog: { bytes: 0, closed: 0 },
       certificateEndMs: () => 0,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { atOnce } from "../../src/lib/at-once.ts";
-import { cacheOf, keptOrMade } from "../../src/lib/caches.ts";
+import { cacheOf, getOrMake } from "../../src/lib/caches.ts";
 import { Turns } from "../../src/lib/turns.ts";
 
 test("a cache is bounded, and keeps the entries in use", () => {
@@ -25,7 +25,7 @@ test("a value is kept, made in its turn, and made again after a failure", async 
     return `call ${call}`;
   };
   const ask = (holder: string): Promise<string> =>
-    keptOrMade(kept, "key", turns.placeOf(holder), make);
+    getOrMake(kept, "key", turns.placeOf(holder), make);
   await expect(ask("a")).rejects.toThrow("no luck");
   // A holder has few pieces of work at once, and those that waited take the value that is there by then.
   const answers = await Promise.all(Array.from({ length: 50 }, () => ask("a")));

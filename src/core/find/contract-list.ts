@@ -4,7 +4,7 @@
  */
 import type { z } from "zod";
 import { utf8 } from "../../lib/bytes.ts";
-import { cacheOf, keptOrMade } from "../../lib/caches.ts";
+import { cacheOf, getOrMake } from "../../lib/caches.ts";
 import { jsonText } from "../../lib/json.ts";
 import { NO_QUEUE } from "../../lib/turns.ts";
 import type { Contract } from "../../market/contract.ts";
@@ -47,7 +47,7 @@ export function contractList(
     if (isDenial(closes)) return closes;
     const { stamp } = served;
     const place = turns.placeOf(path);
-    const forms = await keptOrMade(made, String(stamp.publication), place, () => {
+    const forms = await getOrMake(made, String(stamp.publication), place, () => {
       const body = utf8(textOf(bodyOf(catalog, closes, stamp.head)));
       return pageForms(platform, { path, mediaType, body }, stamp.publishedAtMs);
     });

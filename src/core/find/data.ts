@@ -46,10 +46,10 @@ import {
   type DataRoute,
 } from "../../public/routes.ts";
 import type { Forms } from "../serve/entity.ts";
-import { cacheControl, overdueSessions, stampOf } from "../serve/freshness.ts";
+import { cacheControl, overdueSessions, makeStamp } from "../serve/freshness.ts";
 import { PreparedFile, tagsUnread } from "../serve/served-file.ts";
 import type { DataSources, Head, Keep, LiveSnapshot, ServedSnapshot } from "../world.ts";
-import { readSelection, selected, type Selection } from "./selection.ts";
+import { readSelection, selectLines, type Selection } from "./selection.ts";
 import {
   depthDenial,
   findVintage,
@@ -151,7 +151,7 @@ export function dataAnswers(sources: DataSources) {
     if (denial !== null) return denial;
     if (log.isPruned(publication)) return pruned(publication.number);
     const fresh = isSettled ? SETTLED : cacheControl("private", head.stamp, asked.nowMs);
-    const stamp = stampOf(publication, Infinity);
+    const stamp = makeStamp(publication, Infinity);
     const path = route.file(tier.name, id);
     // An index may also be asked by its name.
     const isNamed = isOfIndex(route) && !INDEX_ID.test(id);
@@ -213,16 +213,16 @@ export function dataAnswers(sources: DataSources) {
     const { tier } = reader;
     const { nowMs } = asked;
     if (basket !== null) {
-      return keptAs(
+      return withCacheControl(
         fresh,
         pricedBasket(snapshot, head, tier, basket, faults, nowMs, place, platform, keep),
       );
     }
     const send = (file: PreparedFile): ReadOutcome | Promise<ReadOutcome> => {
       if (selection !== null) {
-        return keptAs(
+        return withCacheControl(
           fresh,
-          selected(
+          selectLines(
             selection,
             route,
             file,
@@ -243,17 +243,17 @@ export function dataAnswers(sources: DataSources) {
       // Made once for all callers, and for each number of overdue sessions.
       const make = (): Promise<Forms> => file.make(overdue, place);
       const tags = file.tags(overdue);
-      return { kind: "unmade", tags, isLaborious: false, make, cacheControl: fresh };
+      return { kind: "deferred", tags, isLaborious: false, make, cacheControl: fresh };
     };
     const file = snapshot.files.get(route.file(tier.name, id));
     if (file !== undefined) return send(file);
-    return withoutFile(route, id, asked.query, tier, place, snapshot, head).then((found) =>
+    return resolveId(route, id, asked.query, tier, place, snapshot, head).then((found) =>
       found instanceof PreparedFile ? send(found) : found,
     );
   }
 
   /** The file of what the id also names, where it is; or why the tier has none. */
-  async function withoutFile(
+  async function resolveId(
     route: DataRoute,
     id: string,
     query: Query,
@@ -266,8 +266,8 @@ export function dataAnswers(sources: DataSources) {
     const contracts = await knownContracts(snapshot, head, place);
     if (isDenial(contracts)) return contracts;
     const base = prefix + prefixOf(route.path);
-    if (isOfIndex(route)) return namedIndex(route, snapshot, tier, id, base, query, contracts);
-    return withoutContract(snapshot, tier, id, base, query, contracts);
+    if (isOfIndex(route)) return resolveIndex(route, snapshot, tier, id, base, query, contracts);
+    return resolveContract(snapshot, tier, id, base, query, contracts);
   }
 }
 
@@ -290,9 +290,9 @@ const keyRequired = (route: DataRoute, tier: Tier): Denial =>
   );
 
 /** The found file, with this cache-control. */
-async function keptAs(
+async function withCacheControl(
   cacheControl: string,
-  finding: ReturnType<typeof pricedBasket | typeof selected>,
+  finding: ReturnType<typeof pricedBasket | typeof selectLines>,
 ): Promise<ReadOutcome> {
   const found = await finding;
   return found.kind === "denial" ? found : { ...found, cacheControl };
@@ -307,7 +307,7 @@ export function noSession({ trouble }: Pick<Head, "trouble">, pollMs: number): D
 }
 
 /** Says where the contract is, below `prefix`, or why the tier has no file of it. */
-export function withoutContract(
+export function resolveContract(
   snapshot: Pick<ServedSnapshot, "tiers" | "stamp">,
   tier: Tier,
   id: string,
@@ -339,7 +339,7 @@ function movedTo(address: string, query: Query): Reply {
 const quoted = (sent: string): string => JSON.stringify(shownText(sent));
 
 /** The route's file of the index with this name, or the way to it below `prefix`; or why the tier has none. */
-function namedIndex(
+function resolveIndex(
   route: DataRoute,
   { files, stamp }: ServedSnapshot,
   tier: Tier,

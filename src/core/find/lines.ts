@@ -26,7 +26,7 @@ const touches = (begin: string, end: string, { from, to }: Pick<Limits, "from" |
   (from === null || end === "" || end >= from) && (to === null || begin <= to);
 
 /** A payload: every element of an array that stands in no other one has its own line. */
-export function selectedJson(text: string, limits: Limits): string {
+export function selectJson(text: string, limits: Limits): string {
   // Breaks, which come after a history, go with the dates sent of it.
   let window: Pick<Limits, "from" | "to"> | null = limits;
   const counts: Record<string, number> = {};
@@ -36,7 +36,7 @@ export function selectedJson(text: string, limits: Limits): string {
     const head = piece.slice(0, at);
     const name = /"(\w+)":\[$/.exec(head)?.[1] as string;
     const elements = piece.slice(at + 1).split("\n");
-    const chosen = selectedElements(name, elements, window, limits);
+    const chosen = selectElements(name, elements, window, limits);
     if (name === "history") {
       const [first] = chosen;
       window = first === undefined ? null : { from: leadOf(first), to: limits.to };
@@ -51,7 +51,7 @@ export function selectedJson(text: string, limits: Limits): string {
 }
 
 /** `window` null: no date is sent. */
-function selectedElements(
+function selectElements(
   name: string,
   elements: readonly string[],
   window: Pick<Limits, "from" | "to"> | null,
@@ -96,7 +96,7 @@ const RECORD = /[^"\n]*(?:"[^"]*"[^"\n]*)*\n/g;
  * CSV below its header. Fields before the id and the dates are not quoted; records with one id stand
  * together. A record has a date, or is an interval.
  */
-export function selectedRecords(header: string, text: string, limits: Limits): string {
+export function selectRecords(header: string, text: string, limits: Limits): string {
   const { ids, last } = limits;
   const columns = header.trimEnd().split(",");
   const kindAt = columns.indexOf("kind");

@@ -111,7 +111,7 @@ export async function pricedBasket(
     ...faults,
     ...repeated,
     ...unknownContracts(unknown, known.catalog, ON_BOARD),
-    ...offBoardFaults(offBoard, tier, snapshot).map(withoutLevel),
+    ...offBoardFaults(offBoard, tier, snapshot).map(basketFault),
     ...withoutBase,
   ];
   const denial = faultsDenial(all);
@@ -137,7 +137,7 @@ export async function pricedBasket(
   };
   const isLaborious = parts.length > QUICK_PARTS_MAX;
   return {
-    kind: "unmade",
+    kind: "deferred",
     tags: { identity: validatorsOf(tagged) },
     isLaborious,
     make: () => (isLaborious ? place.run(make) : make()),
@@ -169,7 +169,7 @@ export const basketTags = (
 const ON_BOARD = "expected the id of a contract on the board; /prices lists all of them";
 
 /** Of a contract that is not delisted, only that the basket cannot have it. */
-const withoutLevel = (off: Fault): Fault =>
+const basketFault = (off: Fault): Fault =>
   off.delisted_on === undefined
     ? fault("unknown_contract", off.parameter, off.value, ON_BOARD)
     : off;

@@ -22,7 +22,7 @@ import {
   type KnownIndex,
 } from "./known-ids.ts";
 import { newestNumberAt } from "./vintage.ts";
-import { headerOf, selectedJson, selectedRecords, type Limits } from "./lines.ts";
+import { headerOf, selectJson, selectRecords, type Limits } from "./lines.ts";
 import { MAX_SEGMENTS } from "../../lib/limits.ts";
 import { unknownContracts, unknownIndices } from "./near-ids.ts";
 import { BUSY, isDenial, type Denial } from "../../public/problems.ts";
@@ -109,7 +109,7 @@ export function readSelection(route: DataRoute, query: Query, faults: Fault[]): 
  * The lines of the file that the selection takes, or the refusal of its ids. The lines themselves are made
  * later, and then kept if they are few. Throws DamageError and UnreachableError.
  */
-export async function selected(
+export async function selectLines(
   selection: Selection,
   route: DataRoute,
   file: PreparedFile,
@@ -147,7 +147,7 @@ export async function selected(
   const isOld = keep === null;
   const isLaborious = isOld || workOf(file, limits.ids) > QUICK_BYTES_MAX;
   return {
-    kind: "unmade",
+    kind: "deferred",
     tags: file.tags(overdue, chosen),
     isLaborious,
     make: () => (isLaborious ? place.run(make) : make()),
@@ -183,8 +183,8 @@ async function piecesOf(
     const text = await file.text(overdue, place);
     const header = isCsv ? headerOf(text) : "";
     const lines = isCsv
-      ? header + selectedRecords(header, text.slice(header.length), limits)
-      : withAsked(selectedJson(text, limits), limits.asked);
+      ? header + selectRecords(header, text.slice(header.length), limits)
+      : withAsked(selectJson(text, limits), limits.asked);
     return hold(lines) ? pieces : null;
   }
   const { ids, from, to, last } = limits;
@@ -194,7 +194,7 @@ async function piecesOf(
   for (const part of file.parts) {
     if (ids !== null && !ids.has(part.id)) continue;
     const rows = await file.rowsOf(part, place);
-    lines += takesWholeParts ? rows : selectedRecords(header, rows, limits);
+    lines += takesWholeParts ? rows : selectRecords(header, rows, limits);
     if (lines.length < PIECE_CHARACTERS) continue;
     if (!hold(lines)) return null;
     lines = "";

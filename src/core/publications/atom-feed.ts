@@ -2,7 +2,7 @@
 import type { Platform } from "../../ports/platform.ts";
 import { PROGRAM } from "../../lib/version.ts";
 import { sessionUtc } from "../../market/session.ts";
-import { whatOf, type Publication } from "../../snapshot/log/entry.ts";
+import { publicationKind, type Publication } from "../../snapshot/log/entry.ts";
 import { snapshotText } from "../../store/paths.ts";
 import { FEED_TYPE, PAGES, UNCOUNTED_ROUTES } from "../../public/uncounted-routes.ts";
 
@@ -52,7 +52,7 @@ const TITLES = { publish: "Published", revise: "Revised", rollback: "Rolled back
 
 function entryElement(platform: Platform, origin: string, entry: Publication): string {
   const { at, session, revision, reason, corrections } = entry;
-  const what = whatOf(entry);
+  const what = publicationKind(entry);
   const text = [
     `Session ${sessionUtc(session)}, revision ${revision}.`,
     `Corrections: ${corrections}.`,

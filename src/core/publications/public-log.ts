@@ -4,7 +4,7 @@
  * publication that is served, so nobody hears of one before its data can be asked for.
  */
 import { joined, utf8 } from "../../lib/bytes.ts";
-import { cacheOf, keptOrMade } from "../../lib/caches.ts";
+import { cacheOf, getOrMake } from "../../lib/caches.ts";
 import { isPublication, type Publication } from "../../snapshot/log/entry.ts";
 import { JSON_TYPE, TEXT_TYPE } from "../../store/media-types.ts";
 import type { Asked, Found } from "../outcome.ts";
@@ -213,7 +213,7 @@ export function publicLog({
     // A damaged entry fails: a caller who pages through the log must not miss one without knowing.
     for (let number = page.first; number <= page.last; number += 1) log.get(number);
     const { entries } = log;
-    const all = await keptOrMade(rows, `${view.key} ${entries.length}`, turns.placeOf(ROWS), () =>
+    const all = await getOrMake(rows, `${view.key} ${entries.length}`, turns.placeOf(ROWS), () =>
       rowsOf(entries.filter(({ number }) => number <= view.newest)),
     );
     const { path } = UNCOUNTED_ROUTES.publications;
@@ -224,6 +224,6 @@ export function publicLog({
   }
 
   function made(path: string, key: string, make: () => Promise<Forms>): Promise<Forms> {
-    return keptOrMade(pages, `${path} ${key}`, turns.placeOf(path), make);
+    return getOrMake(pages, `${path} ${key}`, turns.placeOf(path), make);
   }
 }

@@ -24,7 +24,7 @@ export interface SnapshotStamp {
 }
 
 /** What all files of the publication's snapshot share. `graceMs` Infinity: it is never overdue. */
-export const stampOf = (publication: Publication, graceMs: number): SnapshotStamp => ({
+export const makeStamp = (publication: Publication, graceMs: number): SnapshotStamp => ({
   text: snapshotText(publication),
   manifestSha256: publication.manifest_sha256,
   publication: publication.number,

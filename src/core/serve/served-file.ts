@@ -23,7 +23,7 @@ import {
   type Validators,
 } from "./entity.ts";
 import { modifiedMsOf, type SnapshotStamp } from "./freshness.ts";
-import { raised, type OpenBody, type OpenStream } from "./stream.ts";
+import { raisingStream, type OpenBody, type OpenStream } from "./stream.ts";
 
 /** The session of a tier's payloads, and its delay when nothing is overdue. */
 export interface TierPosition {
@@ -179,7 +179,7 @@ export class PreparedFile {
       // Another request may have made it in the meantime.
       const made = this.ready(overdue);
       if (made !== null) return made;
-      const sized = await raisedSource(this.#source, overdue, place, this.#platform);
+      const sized = await raiseSource(this.#source, overdue, place, this.#platform);
       const forms = this.#formsOf(overdue, WHOLE, sized, this.#content());
       this.#latest = { overdue, forms };
       return forms;
@@ -294,7 +294,7 @@ export class PreparedFile {
 }
 
 /** The source of a payload with `delayed_sessions` raised by `overdue`. */
-async function raisedSource(
+async function raiseSource(
   { plain, gzip, inflated }: FileSource,
   overdue: number,
   place: Place,
@@ -304,10 +304,10 @@ async function raisedSource(
   if (!(stored instanceof Uint8Array)) {
     // A file that is not in memory is large, and comes as a stream.
     const open: OpenStream = async (ofReader) =>
-      (await (plain as OpenStream)(ofReader)).pipeThrough(raised(overdue));
+      (await (plain as OpenStream)(ofReader)).pipeThrough(raisingStream(overdue));
     const hasher = platform.hasher();
     let bytes = 0;
-    for await (const piece of stored.pipeThrough(raised(overdue))) {
+    for await (const piece of stored.pipeThrough(raisingStream(overdue))) {
       hasher.update(piece);
       bytes += piece.length;
     }

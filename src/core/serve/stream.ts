@@ -31,7 +31,7 @@ export interface OpenBody {
 export const QUICK_BYTES_MAX = 128 * 1024;
 
 /** Passes a payload through and raises its `delayed_sessions`. */
-export function raised(sessions: number): TransformStream<Uint8Array, Uint8Array> {
+export function raisingStream(sessions: number): TransformStream<Uint8Array, Uint8Array> {
   let head: Uint8Array | null = new Uint8Array();
   return new TransformStream<Uint8Array, Uint8Array>({
     transform(piece, controller) {

@@ -14,7 +14,7 @@ import type { SiteFile } from "./site.ts";
 const LIST = "chipboard-export.sha256";
 const LINE = /^([0-9a-f]{64}) {2}(.+)$/;
 
-const WAY_ON = "Name another folder, or move that file away";
+const REMEDY = "Name another folder, or move that file away";
 
 interface WrittenSite {
   readonly files: number;
@@ -100,12 +100,12 @@ async function requireReplaceable(place: string): Promise<boolean> {
     const expected = entry.isFile() ? listed.get(path) : undefined;
     if (expected === undefined) {
       throw new InputError(
-        `${shown} holds ${JSON.stringify(path)}, which no export wrote. ${WAY_ON}`,
+        `${shown} holds ${JSON.stringify(path)}, which no export wrote. ${REMEDY}`,
       );
     }
     if (sha256Hex(await readFile(file)) !== expected) {
       throw new InputError(
-        `${shown}: ${JSON.stringify(path)} was changed after its export. ${WAY_ON}`,
+        `${shown}: ${JSON.stringify(path)} was changed after its export. ${REMEDY}`,
       );
     }
   }

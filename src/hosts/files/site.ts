@@ -164,7 +164,7 @@ export async function exportedSite(options: SiteOptions): Promise<ExportedSite> 
     size: data.size + paths.length + pages.length + former.length + 1,
     async *files(tell) {
       let done = 0;
-      const ask = async (path: string): Promise<Asked> => {
+      const ask = async (path: string): Promise<CoreAnswer> => {
         const asked = await askCore(world, path);
         if (failure !== null) throw failure;
         done += 1;
@@ -251,13 +251,13 @@ function logPaths(newest: number, hasKeys: boolean): string[] {
 }
 
 /** An answer of the core. */
-interface Asked {
+interface CoreAnswer {
   readonly status: number;
   readonly location: string | undefined;
   readonly bytes: Uint8Array;
 }
 
-async function askCore(world: World, target: string): Promise<Asked> {
+async function askCore(world: World, target: string): Promise<CoreAnswer> {
   const headers = { host: "localhost", accept: "text/html" };
   const asked = await answer(
     {
@@ -282,7 +282,7 @@ async function askCore(world: World, target: string): Promise<Asked> {
   }
 }
 
-function expectFound({ status, bytes }: Asked, path: string): Uint8Array {
+function expectFound({ status, bytes }: CoreAnswer, path: string): Uint8Array {
   if (status !== 200) throw new Error(`${path} was answered with ${status}`);
   return bytes;
 }

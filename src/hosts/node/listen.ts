@@ -19,7 +19,7 @@ import { UnreachableError } from "../../lib/errors.ts";
 import { startMetricsServer } from "./metrics-server.ts";
 import type { World } from "../../core/world.ts";
 import { respond } from "./respond.ts";
-import { Service, type ServiceOptions } from "./service.ts";
+import { NodeService, type ServiceOptions } from "./service.ts";
 import { answerRefusedRequests } from "./refused-request.ts";
 
 /** What a proxy serves, to whom, and where. */
@@ -78,7 +78,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const backlog = new Backlog(limits.waitingBytes, limits.stalledMs, options.trustedHops);
   let certificate = tls;
   const certificateEndMs = (): number => (certificate === null ? 0 : endOf(certificate));
-  const service = new Service({ ...options, backlog, certificateEndMs });
+  const service = new NodeService({ ...options, backlog, certificateEndMs });
   const { metrics } = service;
   const isFirst = perSecond(1);
   const isFirstOfAddress = perSecond(1);

@@ -2,7 +2,7 @@
 import { behindMs, overdueSessions } from "../../core/serve/freshness.ts";
 import type { World } from "../../core/world.ts";
 import { Turns } from "../../lib/turns.ts";
-import { assets, fixedPages, type Service as Told } from "../../pages/page-frame.ts";
+import { assets, fixedPages, type Service } from "../../pages/page-frame.ts";
 import { pagesOf } from "../../pages/pages.ts";
 import { Archive } from "../../served/archive.ts";
 import { LiveSnapshot, type LiveSnapshotOptions } from "../../served/live.ts";
@@ -17,7 +17,7 @@ import type { Logger } from "./request-log.ts";
 export interface ServiceOptions
   extends
     Omit<LiveSnapshotOptions, "reader" | "onStreamFailure" | "platform">,
-    Told,
+    Service,
     Pick<Observed, "backlog" | "certificateEndMs"> {
   readonly log: Logger;
   readonly accounts: StateAccounts;
@@ -27,7 +27,7 @@ export interface ServiceOptions
   readonly trustedHops: number;
 }
 
-export class Service {
+export class NodeService {
   readonly #options: ServiceOptions;
   readonly #live: LiveSnapshot;
   readonly #parts: Pick<World, "live" | "log" | "archive" | "turns" | "platform">;

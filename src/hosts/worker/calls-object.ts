@@ -17,14 +17,14 @@ import type {
   Subject,
 } from "../../ports/state.ts";
 import {
-  dayOf,
+  dayAt,
   daysWithCounts,
   monthOf,
   monthsWithCounts,
   rangesToForget,
 } from "../../ports/month.ts";
 import type { ObjectContext, Sql } from "./bindings.ts";
-import { answering } from "./object-door.ts";
+import { handlerOf } from "./object-door.ts";
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS calls (month TEXT, day INTEGER, key TEXT, used INTEGER, PRIMARY KEY (month, day, key)) WITHOUT ROWID;
@@ -41,7 +41,7 @@ export class CallsObject implements CallsOperations {
   #month = "";
   /** The calls of the account in that month; null: they have to be added up. */
   #used: number | null = null;
-  readonly fetch = answering<CallsOperations>(this, [
+  readonly fetch = handlerOf<CallsOperations>(this, [
     "take",
     "giveBack",
     "note",
@@ -194,7 +194,7 @@ export class CallsObject implements CallsOperations {
       const name = { subject: subject as Subject, month };
       return this.#set(name, this.#usedOf(name) + calls);
     }
-    const day = Number(dayOf(atMs).slice(8));
+    const day = Number(dayAt(atMs).slice(8));
     this.#sql.exec(
       `INSERT INTO calls VALUES (?1, ?2, ?3, max(0, ?4))
        ON CONFLICT DO UPDATE SET used = max(0, used + ?4) WHERE ?4 <> 0`,

@@ -5,7 +5,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 import { OBJECT_NAME } from "../../state/objects/objects-state.ts";
-import { forwarded, type StateBindings } from "./object-door.ts";
+import { forward, type StateBindings } from "./object-door.ts";
 
 /** The bindings and variables of the door. */
 interface DoorEnvironment extends StateBindings {
@@ -34,7 +34,7 @@ export default {
     if (!sent.success)
       return new Response("The message is not one of chipboard's", { status: 400 });
     const { object, ...operation } = sent.data;
-    return forwarded(environment, object, JSON.stringify(operation));
+    return forward(environment, object, JSON.stringify(operation));
   },
 };
 

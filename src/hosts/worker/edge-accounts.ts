@@ -12,7 +12,7 @@ import type {
   TakeResult,
   Verdicts as VerdictsPort,
 } from "../../ports/accounts.ts";
-import { dayOf, monthOf } from "../../ports/month.ts";
+import { dayAt, monthOf } from "../../ports/month.ts";
 import type { Subject } from "../../ports/state.ts";
 import type { LogMemory, SeenLog } from "../../snapshot/log/lost.ts";
 import { addressSecret, addressSubject } from "../../state/address-secret.ts";
@@ -166,7 +166,7 @@ export class EdgeAccounts implements Accounts, LogMemory, Checked, Counts {
   }
 
   noteUse(keyId: string, atMs: number): void {
-    const name = `${keyId} ${dayOf(atMs)}`;
+    const name = `${keyId} ${dayAt(atMs)}`;
     const subject = this.#subjects.get(keyId);
     if (subject === undefined || this.#noted.get(name) !== undefined) return;
     this.#noted.set(name, true);

@@ -3,7 +3,7 @@ import type { H3 } from "h3";
 import type { Found } from "../../core/outcome.ts";
 import type { World } from "../../core/world.ts";
 import { reasonOf } from "../../lib/errors.ts";
-import { cacheOf, keptOrMade } from "../../lib/caches.ts";
+import { cacheOf, getOrMake } from "../../lib/caches.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { NO_QUEUE } from "../../lib/turns.ts";
 import { assets, fixedPage, type Service } from "../../pages/page-frame.ts";
@@ -84,7 +84,7 @@ export function edgeHost(options: EdgeOptions): EdgeHost {
   const files = new Map(
     assets().map((source) => [
       source.path,
-      () => keptOrMade(made, source.path, NO_QUEUE, () => fixedPage(platform, source, startedMs)),
+      () => getOrMake(made, source.path, NO_QUEUE, () => fixedPage(platform, source, startedMs)),
     ]),
   );
   const world: World = {

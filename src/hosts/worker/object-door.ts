@@ -12,7 +12,7 @@ interface Message {
 type Operation = (...args: readonly never[]) => unknown;
 
 /** The handler of an object's requests. Only the named operations can be asked for. */
-export const answering =
+export const handlerOf =
   <T extends object>(object: T, names: readonly (keyof T & string)[]) =>
   async (request: Request): Promise<Response> => {
     const { operation, args } = (await request.json()) as Message;
@@ -33,7 +33,7 @@ export interface StateBindings {
 }
 
 /** Sends the JSON text of a message to an object, as it is. */
-export function forwarded(
+export function forward(
   { REGISTRY, CALLS }: StateBindings,
   object: string,
   body: string,
@@ -48,7 +48,7 @@ export const callBy =
   async (object, operation, args) => {
     let reason: string;
     try {
-      const answer = await forwarded(bindings, object, JSON.stringify({ operation, args }));
+      const answer = await forward(bindings, object, JSON.stringify({ operation, args }));
       if (answer.ok) return (await answer.json()) as never;
       reason = await answer.text();
     } catch (error) {

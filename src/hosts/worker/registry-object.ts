@@ -8,7 +8,7 @@ import type { Item, StatePurpose } from "../../ports/state.ts";
 import { isLogEntry } from "../../state/account-log.ts";
 import type { RegistryOperations } from "../../state/objects/objects-state.ts";
 import type { ObjectContext, Sql } from "./bindings.ts";
-import { answering } from "./object-door.ts";
+import { handlerOf } from "./object-door.ts";
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS items (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -25,7 +25,7 @@ function requireLogged(names: readonly string[]): void {
 export class RegistryObject implements RegistryOperations {
   readonly #sql: Sql;
   readonly #context: ObjectContext;
-  readonly fetch = answering<RegistryOperations>(this, [
+  readonly fetch = handlerOf<RegistryOperations>(this, [
     "open",
     "version",
     "write",

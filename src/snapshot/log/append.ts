@@ -36,7 +36,7 @@ import { tiledEntries, tileOf, tilesBefore, tilesIn } from "./tiles.ts";
 import { entriesIn, mustRead, requireLink, walkLog } from "./walk.ts";
 
 /** What the log before an entry decides. */
-type Place = "number" | "at" | "previous";
+type LogPosition = "number" | "at" | "previous";
 
 /**
  * Appends the entry after `newest`, signed if there is a key. Its time is the clock's, but never before the
@@ -45,7 +45,7 @@ type Place = "number" | "at" | "previous";
  */
 export async function appendEntry(
   store: ObjectStore,
-  wanted: Omit<Publication, Place> | Omit<PruneEntry, Place>,
+  wanted: Omit<Publication, LogPosition> | Omit<PruneEntry, LogPosition>,
   newest: StoredEntry | null,
   nowMs: number,
   gates: TimeGates,
@@ -132,7 +132,7 @@ async function explainFailedAppend(
  */
 export async function appendRollback(
   store: ObjectStore,
-  wanted: Omit<Publication, Place>,
+  wanted: Omit<Publication, LogPosition>,
   newest: StoredEntry | null,
   nowMs: number,
   gates: TimeGates,

@@ -51,7 +51,7 @@ function entryIn(unsigned: Buffer, where: string): Entry {
   const isRendered = Buffer.from(`${JSON.stringify(value)}\n`).equals(unsigned);
   if (!isRendered || !("action" in fields) || "signature" in fields) throw damage();
   if (!ACTIONS.includes(fields.action)) {
-    throw newer(where, `its action is ${JSON.stringify(fields.action)}`);
+    throw newerError(where, `its action is ${JSON.stringify(fields.action)}`);
   }
   if (!("previous" in fields)) throw unreleasedFormat(where);
   const found = entrySchema.safeParse(value);
@@ -59,12 +59,12 @@ function entryIn(unsigned: Buffer, where: string): Entry {
   const unknown = found.error.issues.find(({ code }) => code === "unrecognized_keys");
   if (unknown?.code === "unrecognized_keys" && !unknown.keys.includes("signature")) {
     const members = unknown.keys.map((key) => JSON.stringify([...unknown.path, key].join(".")));
-    throw newer(where, `it has ${members.join(", ")}`);
+    throw newerError(where, `it has ${members.join(", ")}`);
   }
   throw damage(found.error);
 }
 
-const newer = (where: string, why: string): DamageError =>
+const newerError = (where: string, why: string): DamageError =>
   new DamageError(`${where} was published by a newer chipboard: ${why}`);
 
 /** The error for what no release has written. */

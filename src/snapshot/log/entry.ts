@@ -74,7 +74,7 @@ export const takenIn = (log: readonly Pick<StoredEntry, "entry">[]): Set<string>
  * The word for an entry. The first revision of a session revises nothing: a reason there is the one for corrections of
  * earlier sessions.
  */
-export function whatOf({
+export function publicationKind({
   action,
   reason,
   revision,

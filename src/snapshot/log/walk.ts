@@ -83,12 +83,12 @@ export const entriesIn =
 /** Reads an entry that must be there. Throws DamageError if it is not, or is damaged. */
 export async function mustRead(store: ObjectStore, number: number): Promise<StoredEntry> {
   const stored = await entriesIn(store)(number);
-  if (stored === null) throw lacks(store, number);
+  if (stored === null) throw missingEntryError(store, number);
   return stored;
 }
 
 /** The error for a gap in the log. */
-export const lacks = (store: ObjectStore, number: number): DamageError =>
+export const missingEntryError = (store: ObjectStore, number: number): DamageError =>
   new DamageError(`${store.location}: the log lacks ${publicationKey(number)}`);
 
 /**
@@ -151,7 +151,7 @@ export async function listLog(
     if (tile !== null) tiles.push(tile);
     const number = parsePublicationKey(key);
     if (number === null) continue;
-    if (number !== newest + 1) gap ??= lacks(store, newest + 1);
+    if (number !== newest + 1) gap ??= missingEntryError(store, newest + 1);
     if (number > newest + GAP_MAX) break;
     newest = number;
   }

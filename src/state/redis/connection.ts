@@ -155,7 +155,7 @@ async function requireOurPrefix(
     // Another chipboard may have marked the prefix during the scan.
     format = await client.get(FORMAT_KEY);
     if (format === null && name !== undefined) {
-      if (OUR_NAME.test(name)) throw emptied(location);
+      if (OUR_NAME.test(name)) throw emptiedError(location);
       throw new Error(`its keys "${PREFIX}:…" belong to another application`);
     }
   }
@@ -180,13 +180,13 @@ async function requireNoCluster(client: Redis): Promise<void> {
 /** Throws unless the value of `chipboard:format` is ours; null: there is none. */
 export function requireFormat(location: string, format: string | null): void {
   if (format === REDIS_FORMAT) return;
-  if (format === null || format === EMPTIED) throw emptied(location);
+  if (format === null || format === EMPTIED) throw emptiedError(location);
   throw new Error(
     `"${FORMAT_KEY}" is ${JSON.stringify(format.slice(0, 40))}, expected "${REDIS_FORMAT}"`,
   );
 }
 
-const emptied = (location: string): UnreachableError =>
+const emptiedError = (location: string): UnreachableError =>
   new UnreachableError(
     `State ${location} (--state): the Redis is empty; it held a chipboard state before (FLUSHALL, or a failover to an empty server). ` +
       `Restore it with "state copy" from a backup. To begin with an empty state, delete the key "${FORMAT_KEY}" and run "state init" or "accounts add"`,

@@ -80,12 +80,12 @@ export function openStateFile(location: string, purpose: StatePurpose): OpenStat
   requireThere(path);
   if (purpose === "serve") makePrivate(path);
   try {
-    return { database: checked(openExisting(path), path, purpose), isFixed: false };
+    return { database: checkState(openExisting(path), path, purpose), isFixed: false };
   } catch (error) {
     const isReading = purpose === "use" || purpose === "serve";
     const beside = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
     if (!isReading || !isRefusalOfDisk(error) || beside > 0) throw error;
-    return { database: checked(openExisting(path, true), path, "use"), isFixed: true };
+    return { database: checkState(openExisting(path, true), path, "use"), isFixed: true };
   }
 }
 
@@ -105,7 +105,7 @@ export function isRefusalOfDisk(error: unknown): boolean {
   return refusals.includes(code & 0xff) && code !== SQLITE_READONLY_DBMOVED;
 }
 
-function checked(database: DatabaseSync, path: string, purpose: StatePurpose): DatabaseSync {
+function checkState(database: DatabaseSync, path: string, purpose: StatePurpose): DatabaseSync {
   try {
     if (!isUnmarked(database)) requireFormat(database);
     else if (purpose !== "fill") throw new NoStateError(resolve(path));
@@ -149,7 +149,7 @@ export function damageIn(path: string): string | null {
 }
 
 /** Makes a one-line message of a failure of SQLite. */
-export function unfit(folder: string, cause: unknown): UnreachableError {
+export function stateError(folder: string, cause: unknown): UnreachableError {
   if (cause instanceof UnreachableError) return cause;
   const message = `State ${JSON.stringify(folder)} (--state) cannot be used: ${reasonOf(cause)}${forbiddenIn(folder)}`;
   return new UnreachableError(message, [], { cause });

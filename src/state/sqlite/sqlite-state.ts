@@ -31,7 +31,7 @@ import {
   isRefusalOfDisk,
   openStateFile,
   stateFilePath,
-  unfit,
+  stateError,
   type OpenStateFile,
 } from "./sqlite-file.ts";
 
@@ -50,7 +50,7 @@ export async function openSqlite(folder: string, purpose: StatePurpose): Promise
     const file = await whenNotBusy(() => openStateFile(folder, purpose));
     return new SqliteState(folder, purpose, file, isNew);
   } catch (error) {
-    throw unfit(folder, error);
+    throw stateError(folder, error);
   }
 }
 
@@ -154,7 +154,7 @@ class SqliteState implements StateDriver {
     } catch (error) {
       if (!isBusy(error)) this.#drop();
       const isEmptied = error instanceof NoStateError;
-      throw unfit(this.#folder, isEmptied ? new Error("chipboard.sqlite is empty") : error);
+      throw stateError(this.#folder, isEmptied ? new Error("chipboard.sqlite is empty") : error);
     }
   }
 
@@ -217,7 +217,7 @@ class SqliteState implements StateDriver {
   }
 
   explain(error: unknown): unknown {
-    return isOfSqlite(error) ? unfit(this.#folder, error) : error;
+    return isOfSqlite(error) ? stateError(this.#folder, error) : error;
   }
 
   async close(): Promise<void> {
@@ -227,7 +227,7 @@ class SqliteState implements StateDriver {
   /** The open database. Throws if none is open. */
   #opened(): DatabaseSync {
     if (this.#database === null)
-      throw unfit(this.#folder, new Error("chipboard.sqlite is not open"));
+      throw stateError(this.#folder, new Error("chipboard.sqlite is not open"));
     return this.#database;
   }
 
