@@ -184,7 +184,7 @@ async function outcomeOf(
   if (method !== "GET" && method !== "HEAD") {
     return deny("method_not_allowed", `Method ${method}: expected ${ALLOWED_METHODS}.`);
   }
-  // Of a link it is refused once the link is known.
+  // A key in the query of a link is refused once the link is known.
   if (address.reader !== "link" && holdsKey(exchange.query)) return KEY_IN_QUERY;
 
   // Identify.

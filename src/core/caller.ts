@@ -15,7 +15,7 @@ export type AdmittedCaller = Caller & Reader;
 
 export const isAdmitted = (caller: Caller): caller is AdmittedCaller => caller.refusal === null;
 
-/** The characters of Base64 (RFC 4648, 4), padded or not; a last one that is alone says nothing. */
+/** Decodes Base64 (RFC 4648, 4), padded or not. A single last character, which is no whole byte, is left out. */
 function decodedBasic(text: string): string {
   const [, digits = ""] = /^([a-z0-9+/]*)={0,2}$/i.exec(text) ?? [];
   return atob(digits.length % 4 === 1 ? digits.slice(0, -1) : digits);

@@ -75,7 +75,7 @@ export function replyOf(
   });
 }
 
-/** Whether the answer with this body takes work. For HEAD a body is opened only if it may be no such body. */
+/** Whether the answer with this body takes work. HEAD opens only a body whose bytes nobody has verified yet. */
 const isLaborious = (body: Entity["body"], method: string): boolean =>
   typeof body === "function" &&
   body.isLaborious === true &&

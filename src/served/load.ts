@@ -1,7 +1,6 @@
 /**
- * The snapshot that is served live: every file is read and compared with the manifest before the first answer, or
- * where the host gives a shelf before the first answer from it.
- * Throws DamageError if any file is missing or changed, and UnreachableError if the store does not answer.
+ * The snapshot that is served live: every file is read and compared with the manifest before the first answer. If the
+ * host gives a shelf, each file is read and compared before the first answer from it. Throws DamageError if any file is missing or changed, and UnreachableError if the store does not answer.
  *
  * Memory is bounded: the smallest files are held until the budget is used. The others are verified
  * now, and streamed from the store and verified again on each request.

@@ -225,7 +225,7 @@ export class LogReader implements LogView {
   ): Promise<{ found: StoredEntry[]; damage: DamageError | null }> {
     const found: StoredEntry[] = [];
     const damage = await damageOf(async () => {
-      // One entry beyond the listing, which leaves out links, is read: it may be damaged.
+      // A listing leaves out symbolic links. The entry after its end is read, because it may be one.
       const alone = entriesIn(this.#store);
       const read: ReadEntry = listed
         ? tiledEntries(tilesIn(this.#store, listed.tiles), async (number) =>

@@ -36,9 +36,7 @@ export interface ShelfItem<T> {
 /** Files that were read from snapshots. */
 export interface Shelf {
   get(name: string): unknown;
-  /**
-   * The kept value, or the result of `read` when it is the place's turn.
-   */
+  /** The kept value, or the result of `read` when it is the place's turn. */
   read<T>(name: string, place: Place, read: () => Promise<ShelfItem<T>>): Promise<T>;
   /** Forgets what turned out to be damaged while it was sent. */
   forget(name: string): void;
@@ -59,8 +57,8 @@ export interface ManifestFiles extends Pick<Manifest, "tiers"> {
 }
 
 /**
- * The snapshot. `verifyAll` reads files before anybody asks for them. `onStreamFailure` receives the error if a file that was verified is damaged when it is sent.
- * Its functions throw DamageError if a file is missing or changed, and UnreachableError if the store does not answer.
+ * The snapshot. `verifyAll` reads files before anybody asks for them. `onStreamFailure` receives the error if a
+ * verified file is damaged when it is sent. Its functions throw DamageError if a file is missing or changed, and UnreachableError if the store does not answer.
  */
 export function servedSnapshot(
   store: ObjectStore,

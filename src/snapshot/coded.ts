@@ -92,7 +92,7 @@ export function codedForm(pieces: Iterable<Piece>): {
 /** A coded form of the bytes, made beside other work. */
 export const coded = (bytes: Uint8Array): Promise<Buffer> => deflate(bytes, CODING);
 
-/** A limit for so many bytes. Some hosts count the memory that they take, which they double. */
+/** The limit for an output of so many bytes. Some hosts count the buffer, which they double as it fills. */
 const roomFor = (sizeBytes: number): number => 2 * sizeBytes + 65_536;
 
 /**

@@ -81,10 +81,8 @@ export class Counts implements CountsPort {
   }
 
   /**
-   * Counts one call in the calendar month UTC of `atMs` if fewer than `limit` are counted (null:
-   * no limit). Exactly `limit` calls succeed, however many processes ask at once. A granted call is
-   * in the state, and counted for the account's day and for the key that it came with (null: none) in the same
-   * step; while the state does not answer, it is in memory and is written when the state is back.
+   * See the port. The call is counted in the same step for the account's day and for the key. While the state does
+   * not answer, it is in memory, and is written when the state is back.
    */
   take(
     subject: Subject,
@@ -139,7 +137,6 @@ export class Counts implements CountsPort {
     this.#flushIfTaken();
   }
 
-  /** Calls counted so far in the month of `atMs`. */
   async used(subject: Subject, atMs: number): Promise<number> {
     const count = this.#count(subject, atMs);
     if (this.#state.trouble !== null) return usedOf(count);

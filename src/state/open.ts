@@ -11,10 +11,9 @@ import { StateAccounts, type Listeners } from "./state-accounts.ts";
 import { Registry } from "./registry.ts";
 
 /**
- * Runs `work` on the registry of `location` (a folder, redis://… or https://…), then closes it. `by`: who makes its changes,
- * for their log; without it the system's user. Throws what
- * `work` throws, InputError for any other location, UnreachableError if the state does not answer,
- * or if there is none and `purpose` needs one.
+ * Runs `work` on the registry of `location` (a folder, redis://… or https://…), then closes it. `by` makes the changes,
+ * for their log; without it, the system's user does. Throws the errors of `work`, InputError for any other location,
+ * and UnreachableError if the state does not answer, or if there is none and `purpose` needs one.
  */
 export async function withRegistry<T>(
   location: string,

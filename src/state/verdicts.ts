@@ -52,7 +52,7 @@ export interface Checked extends Reachability {
   check(): Promise<void>;
 }
 
-/** What one process remembers of keys. It asks the state for the others. */
+/** What one process remembers of keys. It asks the state for the others. See the port. */
 export class Verdicts implements VerdictsPort {
   readonly #storage: Storage;
   readonly #clock: Clock;
@@ -69,10 +69,6 @@ export class Verdicts implements VerdictsPort {
     this.#state = state;
   }
 
-  /**
-   * The verdict on a key as it was sent, or, with their prefix, on a link's token. It is a promise only if the
-   * state must be asked. Never throws.
-   */
   authenticate(key: string, prefix = KEY_PREFIX): KeyVerdict | Promise<KeyVerdict> {
     if (!key.startsWith(prefix)) return INVALID_KEY;
     const nowMs = this.#clock.now();
@@ -88,7 +84,6 @@ export class Verdicts implements VerdictsPort {
     return this.#unknown.get(sha256) === this.#epoch ? INVALID_KEY : this.#lookUp(key, sha256);
   }
 
-  /** The verdict from memory, even from before the latest change; null if the key is not remembered. */
   known(key: string): KeyVerdict | null {
     // A link's token is also remembered.
     if (!key.startsWith(KEY_PREFIX)) return INVALID_KEY;

@@ -98,7 +98,7 @@ export function publicLog({
       const query = readPageQuery(asked.query);
       if (isDenial(query)) return query;
       const view = viewOf(served);
-      // Few ask for the same one of the others, so they are not worth compressing.
+      // Few callers ask for the same older page, so it is not compressed.
       const forms = isNewestPage(query)
         ? await made(UNCOUNTED_ROUTES.publications.path, view.key, () =>
             listForms(view, query, true),

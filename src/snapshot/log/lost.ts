@@ -13,7 +13,7 @@ import type { ObjectStore } from "../../ports/store.ts";
 import { newerSeen, seenEntry, unlikeSeen } from "./seen.ts";
 import { entriesIn, listLog, readLogEnd } from "./walk.ts";
 
-/** No store is there. */
+/** In place of a location: the store is looked up by its id and its first entry alone. */
 export const NOWHERE = "";
 
 /** The newest entry of a store's log that was served. */

@@ -9,9 +9,8 @@
  *   chipboard:calls:<month>:<subject>      calls counted; expire by themselves
  *   chipboard:writers:<id>                 the last batch of counts that a process wrote
  *
- * Calls to Redis fail at once without a connection, and after a second without a reply (calls of commands
- * after 30 seconds); they never queue.
- * The client reconnects by itself.
+ * Calls to Redis fail at once without a connection, and after a second without a reply (calls of commands after 30
+ * seconds). They never queue. The client reconnects by itself.
  */
 import type { Redis } from "ioredis";
 import { createStorage, type Storage } from "unstorage";
