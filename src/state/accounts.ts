@@ -204,7 +204,7 @@ function recordOf<T>(schema: z.ZodType<T>, item: string, value: unknown): T | nu
 /** Gives an item a value, which it returns; null removes the item. */
 export type Write = <T extends object | null>(item: string, value: T) => T;
 
-/** Adds what it writes to the items of a change. */
+/** A function that adds each item to the items of a change. */
 export const writeTo =
   (items: Item<string | null>[]): Write =>
   (item, value) => {
