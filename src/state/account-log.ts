@@ -87,7 +87,10 @@ export function difference(before: Details, after: Details) {
   return names.length === 0 ? null : { before: only(before), after: only(after) };
 }
 
-/** Writes an entry for each change, but none for one that changes nothing. */
+/**
+ * Writes an entry for each change, but none for one that changes nothing. An entry on the whole state stands for an act
+ * of the operator: it has both sides whole, also where they are equal.
+ */
 export async function append(
   storage: Storage,
   write: Write,
@@ -100,7 +103,8 @@ export async function append(
   const before = last;
   for (const { action, account, keyId, ...change } of changes) {
     const { before: old, after } = change;
-    const noted = old === null || after === null ? change : difference(old, after);
+    const isWhole = old === null || after === null || account === NO_ACCOUNT;
+    const noted = isWhole ? change : difference(old, after);
     if (noted === null) continue;
     last += 1;
     const of = { account: account.name, account_id: account.id, action, key_id: keyId ?? null };

@@ -101,16 +101,22 @@ export function stateLogContract(name: string, create: () => Promise<StateUnderT
       expect(log).toMatchObject([
         {
           ...entry,
-          before: { entry: 3, sha256: details.sha256 },
-          after: { entry: 2, sha256: sha256("d") },
+          before: details,
+          after: { store: ONE, entry: 2, sha256: sha256("d") },
         },
       ]);
       const other = seen(7, "f", { store: OTHER as string, locations: ["/other"] });
       expect(await accounts.seen()).toEqual([other, seen(2, "d")]);
-      expect((await takeUp(null))[1]).toMatchObject([{}, { ...entry, after: null }]);
+      // The log that is remembered already is also taken up.
+      const same = { store: ONE, entry: 2, sha256: sha256("d") };
+      expect((await takeUp(seen(2, "d")))[1]).toMatchObject([
+        {},
+        { ...entry, before: same, after: same },
+      ]);
+      expect((await takeUp(null))[1]).toMatchObject([{}, {}, { ...entry, after: null }]);
       expect(await accounts.seen()).toEqual([other]);
-      // Nothing changes: nothing is told.
-      expect((await takeUp(null))[1]).toHaveLength(2);
+      // There is no log to forget and none to take up.
+      expect((await takeUp(null))[1]).toHaveLength(3);
     });
 
     test("what a release before 0.4.0 remembered counts for the first store that is served", async () => {
