@@ -273,6 +273,28 @@ withPython("a false alarm is taken back: its correction and its end name it", as
   expect(new Set([...alarms, ...events].map(({ event_id }) => event_id)).size).toBe(7);
 });
 
+withPython("a correction of a level behind a settled month names the month", async () => {
+  const october = (id: string, usd: number) =>
+    lines("id,date,close_usd", `${id},2026-10-15,${usd}`);
+  await publish(0, { a: 10, b: 5 }, ["a", "b"], lines(october("a", 8).trim(), "b,2026-10-15,4"));
+  await start();
+  await setRules([{ id: "a", above: 100 }]);
+  expect(await told()).toEqual([]);
+  const revise = async (inputs: { closes?: string; quotes?: string }): Promise<void> => {
+    await publishInto(store, SESSION, clock.ms, { ...inputs, revise: "Misprint" });
+    await served();
+  };
+  await revise({ closes: october("a", 9) });
+  const [event, ...others] = await told();
+  expect(event).toMatchObject({ event: "correction", contract_id: "a", settled: "2026-10" });
+  expect(event).toMatchObject({ old_usd: 8, new_usd: 9 });
+  expect(others).toEqual([]);
+  // No rule names b, and November is not settled.
+  await revise({ closes: october("b", 3) });
+  await revise({ quotes: quotesOf({ a: 11 }) });
+  expect(await told()).toEqual([]);
+});
+
 withPython("an id that was gone is looked for again, at no cost while there is none", async () => {
   await publish(0, { a: 10, b: 20 }, ["a", "b", "old", "idle"]);
   await start();

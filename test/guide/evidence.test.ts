@@ -213,6 +213,10 @@ test("a log without signatures is told, and ends with 0", async () => {
     expect((await own.print(code)).trim()).toBe("False");
     const { code: ended, stdout } = await chipboard(["check", at("unsigned.zip")]);
     expect([ended, stdout]).toEqual([0, expect.stringContaining("The log is not signed")]);
+    // No plans name a permission.
+    expect(stdout).toMatch(
+      /The file says: .* needs the publisher's permission\..* enterprise licence\./,
+    );
   } finally {
     await unsigned.close();
     await own.remove();
