@@ -15,6 +15,7 @@ import { catalogOf, quotesOf } from "../cli/small-market.ts";
 import { testWith } from "../http/needed-tools.ts";
 import { MADE, PAGES } from "../docs/documents.ts";
 import { NOW, outputOf, serve } from "../program/program.ts";
+import { buildPythonPackage } from "../../tools/release/python-package.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const run = promisify(execFile);
@@ -206,6 +207,22 @@ test("prints its version, publishes and serves", async () => {
   } finally {
     expect(await serving.end()).toBe(0);
   }
+});
+
+test("the wheel names licence, author and home page, as far as they are configured", async () => {
+  const code =
+    "import sys, zipfile\nz = zipfile.ZipFile(sys.argv[1])\nprint(z.read(next(n for n in z.namelist() if n.endswith('/METADATA'))).decode())";
+  const metadataOf = async (wheel: string): Promise<string> =>
+    (await run(PYTHON, ["-c", code, wheel])).stdout;
+  const owned = mkdtempSync(join(folder, "owned-"));
+  const owner = { author: 'A. "B" Desk', homepage: "https://prices.example" };
+  buildPythonPackage(join(ROOT, "clients/python"), owned, { license: "Desk licence 1", ...owner });
+  const text = await metadataOf(join(owned, WHEEL));
+  expect(text).toMatch(/^License: Desk licence 1$/m);
+  expect(text).toMatch(/^Author: A\. "B" Desk$/m);
+  expect(text).toMatch(/^Project-URL: Homepage, https:\/\/prices\.example$/m);
+  const { license } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8"));
+  expect(await metadataOf(join(folder, "released", WHEEL))).toContain(`License: ${license}\n`);
 });
 
 test("the Python client, in an empty environment, from wheel and sources", async () => {
