@@ -49,25 +49,38 @@ test("the folder has both Workers and their configurations; the secret is shown 
   expect(json.secret).not.toBe(secret);
 });
 
-test("npm run edge serves a store with new keys, and prints one line", async () => {
-  const edge = run("tools/edge/edge.ts", "--from", join(ROOT, "snapshots/example"), "--port", "0");
-  try {
-    const [line] = (await once(edge.stdout, "data")) as [Buffer];
-    const { url, keys, ...others } = JSON.parse(String(line));
-    expect(others).toEqual({});
-    for (const tier of ["starter", "pro"]) {
-      const headers = { authorization: `Bearer ${keys[tier]}` };
-      const answer = await fetch(`${url}${API}/usage`, { headers });
-      expect([answer.status, ((await answer.json()) as { tier: string }).tier]).toEqual([
-        200,
-        tier,
-      ]);
+test.each(["SIGTERM", "SIGKILL"] as const)(
+  "npm run edge serves a store with new keys, prints one line, and ends by %s",
+  async (signal) => {
+    const edge = run(
+      "tools/edge/edge.ts",
+      "--from",
+      join(ROOT, "snapshots/example"),
+      "--port",
+      "0",
+    );
+    try {
+      const [line] = (await once(edge.stdout, "data")) as [Buffer];
+      const { url, keys, ...others } = JSON.parse(String(line));
+      expect(others).toEqual({});
+      for (const tier of ["starter", "pro"]) {
+        const headers = { authorization: `Bearer ${keys[tier]}` };
+        const answer = await fetch(`${url}${API}/usage`, { headers });
+        expect([answer.status, ((await answer.json()) as { tier: string }).tier]).toEqual([
+          200,
+          tier,
+        ]);
+      }
+      edge.kill(signal);
+      await once(edge, "close");
+      // workerd is a process of its own.
+      const ends = async () => (await fetch(`${url}/healthz`)).status;
+      await expect.poll(() => ends().catch(() => "ended")).toBe("ended");
+    } finally {
+      edge.kill("SIGKILL");
     }
-  } finally {
-    edge.kill("SIGTERM");
-    await once(edge, "close");
-  }
-});
+  },
+);
 
 test("the page names each difference, variable and limit that the code has", async () => {
   for (const { words } of DIFFERENCES) expect(page).toContain(`| ${words} |`);

@@ -1,5 +1,8 @@
 /** The Worker and the operator's door in workerd on this machine, over a bucket and objects in memory. */
 import { createHash, randomBytes } from "node:crypto";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { Miniflare } from "miniflare";
 import wrangler from "../../deploy/edge/wrangler.json" with { type: "json" };
 import { R2Store } from "../../src/hosts/worker/r2-store.ts";
@@ -39,6 +42,13 @@ export interface RunningEdge {
   close(): Promise<void>;
 }
 
+/** Miniflare starts the program of MINIFLARE_WORKERD_PATH. Its own one would outlive a process that is killed. */
+function useMortalWorkerd(): void {
+  const require = createRequire(fileURLToPath(import.meta.resolve("miniflare")));
+  process.env["WORKERD"] = (require("workerd") as { default: string }).default;
+  process.env["MINIFLARE_WORKERD_PATH"] = join(import.meta.dirname, "workerd.sh");
+}
+
 /** Starts them. State and store are empty. */
 export async function startEdge({
   port = 0,
@@ -46,6 +56,7 @@ export async function startEdge({
   worker = WORKERS.worker,
   beside = {},
 }: EdgeSettings = {}): Promise<RunningEdge> {
+  useMortalWorkerd();
   const secret = randomBytes(32).toString("hex");
   const objects = (scriptName?: string) =>
     Object.fromEntries(
