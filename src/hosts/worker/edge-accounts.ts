@@ -4,7 +4,7 @@
  * half a second.
  */
 import type { Clock } from "../../lib/clock.ts";
-import { reasonOf } from "../../lib/errors.ts";
+import { reasonOf, UnreachableError } from "../../lib/errors.ts";
 import type {
   Accounts,
   Counts,
@@ -16,7 +16,12 @@ import { dayAt, monthOf } from "../../ports/month.ts";
 import type { Subject } from "../../ports/state.ts";
 import type { LogMemory, SeenLog } from "../../snapshot/log/lost.ts";
 import { addressSecret, addressSubject } from "../../state/address-secret.ts";
-import { objectOf, ObjectsState, type Call } from "../../state/objects/objects-state.ts";
+import {
+  objectOf,
+  ObjectsState,
+  type Call,
+  type CallsOperations,
+} from "../../state/objects/objects-state.ts";
 import { see, seenIn } from "../../state/seen-logs.ts";
 import { Verdicts, type Checked } from "../../state/verdicts.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
@@ -70,6 +75,11 @@ export class EdgeAccounts implements Accounts, LogMemory, Checked, Counts {
         return verdict instanceof Promise ? verdict.then(noted) : noted(verdict);
       },
     };
+  }
+
+  /** Whether the registry has answered this isolate. */
+  get isOpen(): boolean {
+    return this.#secret !== null;
   }
 
   /** Looks at the registry, unless somebody did lately. Call it before a request is answered. */
@@ -127,7 +137,7 @@ export class EdgeAccounts implements Accounts, LogMemory, Checked, Counts {
     known.unwritten = 0;
     try {
       const call = { subject, atMs, keyId, limit, added };
-      const taken = await this.#call(objectOf(subject), "take", [call]);
+      const taken = await this.#ask(subject, "take", [call]);
       known.used = taken.used;
       return taken;
     } catch (error) {
@@ -145,7 +155,7 @@ export class EdgeAccounts implements Accounts, LogMemory, Checked, Counts {
   giveBack(subject: Subject, atMs: number, keyId: string | null): void {
     const known = this.#knownOf(subject, atMs);
     known.used = Math.max(0, known.used - 1);
-    const giving = this.#call(objectOf(subject), "giveBack", [{ subject, atMs, keyId }]);
+    const giving = this.#ask(subject, "giveBack", [{ subject, atMs, keyId }]);
     this.#goOn(giving.catch(() => void (known.unwritten -= 1)));
   }
 
@@ -153,7 +163,7 @@ export class EdgeAccounts implements Accounts, LogMemory, Checked, Counts {
     const known = this.#knownOf(subject, atMs);
     try {
       const name = { subject, month: monthOf(atMs) };
-      const [used = 0] = await this.#call(objectOf(subject), "used", [[name]]);
+      const [used = 0] = await this.#ask(subject, "used", [[name]]);
       known.used = used + known.unwritten;
     } catch (error) {
       this.failed(error);
@@ -170,8 +180,22 @@ export class EdgeAccounts implements Accounts, LogMemory, Checked, Counts {
     const subject = this.#subjects.get(keyId);
     if (subject === undefined || this.#noted.get(name) !== undefined) return;
     this.#noted.set(name, true);
-    const noting = this.#call(objectOf(subject), "note", [{ subject, atMs, keyId }]);
+    const noting = this.#ask(subject, "note", [{ subject, atMs, keyId }]);
     this.#goOn(noting.catch(() => this.#noted.delete(name)));
+  }
+
+  /**
+   * Asks the object with the calls of a subject. Without the secret, an address has a subject of which everybody can
+   * calculate the address, and which nobody asks about later: no object gets to know it.
+   */
+  async #ask<N extends keyof CallsOperations>(
+    subject: Subject,
+    operation: N,
+    args: Parameters<CallsOperations[N]>,
+  ): Promise<ReturnType<CallsOperations[N]>> {
+    if (!this.isOpen && subject.startsWith("address:"))
+      throw new UnreachableError("The registry has not answered yet");
+    return this.#call(objectOf(subject), operation, args);
   }
 
   #knownOf(subject: Subject, atMs: number): Known {

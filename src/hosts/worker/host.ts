@@ -16,12 +16,19 @@ import { pemOf, type VerifyKey } from "../../snapshot/signing-key.ts";
 import type { ObjectStore } from "../../ports/store.ts";
 import { doorOf, fetchHost, type Sender } from "../door.ts";
 import { nodePlatform } from "../platform.ts";
-import type { EdgeAccounts } from "./edge-accounts.ts";
+import type { EdgeAccounts, GoOn } from "./edge-accounts.ts";
 import { EdgeHead } from "./edge-head.ts";
 
 const MEGABYTE = 1_000_000;
 /** An isolate has 128 MB for all. The archive, which also holds the live snapshot's files, takes an eighth of this. */
 const CACHE_BYTES = 256 * MEGABYTE;
+
+/**
+ * So long a request waits for registry and log: of an isolate that has answered before, and of one that knows nothing yet. If
+ * bucket or objects hang, it is then answered from what is known, as on a machine, where requests never wait for them.
+ */
+const REFRESH_MS = 5_000;
+const FIRST_MS = 30_000;
 
 /** More than there are. */
 const ASSETS_KEPT = 500;
@@ -35,12 +42,13 @@ interface EdgeOptions extends Service {
   readonly pollMs: number;
   readonly graceMs: number;
   readonly verifyKeys: readonly VerifyKey[] | null;
+  readonly goOn: GoOn;
 }
 
 export interface EdgeHost {
   readonly world: World;
   readonly app: H3;
-  /** Call it before each request. */
+  /** Call it before each request. It never rejects, and takes a few seconds at most. */
   refresh(): Promise<void>;
 }
 
@@ -66,7 +74,7 @@ const NO_TURNS: World["turns"] = {
 
 /** Makes the host of an isolate. */
 export function edgeHost(options: EdgeOptions): EdgeHost {
-  const { store, accounts, clock, pollMs, graceMs, verifyKeys } = options;
+  const { store, accounts, clock, pollMs, graceMs, verifyKeys, goOn } = options;
   const platform = nodePlatform;
   const onStreamFailure = (error: unknown): void =>
     LOG.error({ err: error }, "stored file cannot be sent");
@@ -98,8 +106,13 @@ export function edgeHost(options: EdgeOptions): EdgeHost {
     world,
     app: doorOf(world, fetchHost(senderOf)),
     refresh: async () => {
-      await accounts.refresh();
-      await live.refresh();
+      const refreshing = accounts.refresh().then(() => live.refresh());
+      goOn(refreshing);
+      const patience = Promise.withResolvers<void>();
+      const isFirst = !accounts.isOpen || live.current === null;
+      const timer = setTimeout(patience.resolve, isFirst ? FIRST_MS : REFRESH_MS);
+      await Promise.race([refreshing, patience.promise]);
+      clearTimeout(timer);
     },
   };
 }

@@ -2,6 +2,8 @@
 import { waitUntil } from "cloudflare:workers";
 import { utf8 } from "../../lib/bytes.ts";
 import { createClock } from "../../lib/clock.ts";
+import { InputError } from "../../lib/errors.ts";
+import { isLoopback } from "../../lib/key-address.ts";
 import { parsePlanTerms } from "../../pages/plan-terms.ts";
 import { parseVerifyKeys } from "../../snapshot/signing-key.ts";
 import type { Bucket } from "./bindings.ts";
@@ -31,12 +33,21 @@ export interface Environment extends StateBindings {
 const POLL_SECONDS = 2;
 const GRACE_SECONDS = 3_600;
 
-/** Makes the host of an isolate; `origin`: where it is asked. */
+/**
+ * Makes the host of an isolate for its first request, which arrived at `origin`. Without PUBLIC_URL this address would stand
+ * in feed and pages for everybody, and a caller can choose it (http in the place of https, another host). So only an
+ * address of this machine can do without. Throws InputError.
+ */
 export function hostOf(
   environment: Environment,
   origin: string,
   clock = createClock(environment.CHIPBOARD_NOW),
 ): EdgeHost {
+  if (environment.PUBLIC_URL === undefined && !isLoopback(new URL(origin).hostname)) {
+    throw new InputError(
+      "PUBLIC_URL is missing: name the address of the service in wrangler.json (vars), such as https://prices.example",
+    );
+  }
   const { SNAPSHOTS, PREFIX = "", PUBLIC_URL, PLANS, VERIFY_KEY } = environment;
   const { POLL_SECONDS: poll, GRACE_SECONDS: grace } = environment;
   return edgeHost({
@@ -49,6 +60,7 @@ export function hostOf(
     verifyKeys: VERIFY_KEY === undefined ? null : parseVerifyKeys(VERIFY_KEY, "VERIFY_KEY"),
     pollMs: Number(poll ?? POLL_SECONDS) * 1_000,
     graceMs: Number(grace ?? GRACE_SECONDS) * 1_000,
+    goOn: waitUntil,
   });
 }
 
