@@ -129,6 +129,7 @@ test("accounts, keys and links change by it, each with its entry in the log", as
 test.each([
   ["http://:secret@prices.example", "expected https://:SECRET@host"],
   ["https://prices.example", "expected https://:SECRET@host"],
+  ["https://:50%@prices.example", "expected https://:SECRET@host"],
   [origin.replace("//", "//:wrong@"), "there is no door at this address, or it has another secret"],
   ["https://:secret@127.0.0.1:9", "cannot be used"],
 ])("%s is refused in words, without the secret", async (location, words) => {
