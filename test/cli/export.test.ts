@@ -1,5 +1,15 @@
 /** `export`: its options and output, and the folders that it replaces. */
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import {
+  cp,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  symlink,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -160,6 +170,22 @@ describe("the folder", () => {
     await expect(replaceFolder(site, files())).rejects.toThrow(DamageError);
     expect(await readFile(join(site, LIST), "utf8")).toBe(before);
     expect(await beside()).toEqual(["site"]);
+  });
+
+  test("is free an hour later of all that killed runs left beside it, and of nothing else", async () => {
+    const old = new Date(Date.now() - 7_200_000);
+    const left = async (name: string, inner: string, isOld: boolean): Promise<void> => {
+      await mkdir(join(site, "..", name, inner), { recursive: true });
+      if (isOld) await utimes(join(site, "..", name), old, old);
+    };
+    await left(".site-export-killed", "new/data", true);
+    await left(".site-export-runs00", "new", false);
+    await left(".site-export-foreign", "new", true);
+    await left(".site-export-others", "mine", true);
+    await left(".mine-export-killed", "new", true);
+    expect((await exported()).code).toBe(0);
+    const kept = [".mine-export-killed", ".site-export-foreign", ".site-export-others"];
+    expect((await beside()).toSorted()).toEqual([...kept, ".site-export-runs00", "site"]);
   });
 
   test("stays as it is if somebody writes into it while the new one is made", async () => {

@@ -2,10 +2,11 @@
  * The folder of an exported site. It is written whole beside its place, and then takes it. It replaces nothing but an
  * empty folder and an export that nobody changed: a list in it names each of its files with a digest, so that nothing
  * of somebody else goes. A run that was killed leaves its own folder beside the place, `.NAME-export-…`; if it was killed
- * between its two renames, the old export is in there as `old`.
+ * between its two renames, the old export is in there as `old`. A later run removes that folder after an hour.
  */
 import { lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
+import { HOUR_MS } from "../../lib/clock.ts";
 import { ChipboardError, errorCode, InputError, reasonOf } from "../../lib/errors.ts";
 import { sha256Hex } from "../../snapshot/digest.ts";
 import type { SiteFile } from "./site.ts";
@@ -13,6 +14,10 @@ import type { SiteFile } from "./site.ts";
 /** Names every other file of an export with its SHA-256, in the format of sha256sum. */
 const LIST = "chipboard-export.sha256";
 const LINE = /^([0-9a-f]{64}) {2}(.+)$/;
+
+/** The folder of a run, beside the place of this name; mkdtemp adds six characters. */
+const unfinished = (name: string): string => `.${name}-export-`;
+const STALE_MS = HOUR_MS;
 
 const REMEDY = "Name another folder, or move that file away";
 
@@ -33,7 +38,7 @@ export async function replaceFolder(
   try {
     await requireReplaceable(place);
     await mkdir(dirname(place), { recursive: true });
-    const beside = await mkdtemp(join(dirname(place), `.${basename(place)}-export-`));
+    const beside = await mkdtemp(join(dirname(place), unfinished(basename(place))));
     try {
       const made = join(beside, "new");
       const written = await writeFiles(made, files);
@@ -47,6 +52,7 @@ export async function replaceFolder(
         if (isThere) await rename(old, place);
         throw error;
       }
+      await sweep(place, beside).catch(() => {});
       return written;
     } finally {
       await rm(beside, { recursive: true, force: true });
@@ -55,6 +61,21 @@ export async function replaceFolder(
     if (cause instanceof ChipboardError || errorCode(cause) === "") throw cause;
     const where = `${JSON.stringify(folder)}: expected a folder to write`;
     throw new InputError(`${where} (${reasonOf(cause)})`, [], { cause });
+  }
+}
+
+/** Removes what killed runs left beside the place. `fresh` is this run's own folder, which tells the file system's time. */
+async function sweep(place: string, fresh: string): Promise<void> {
+  const { mtimeMs: now } = await lstat(fresh);
+  const start = unfinished(basename(place));
+  for (const entry of await readdir(dirname(place), { withFileTypes: true })) {
+    const isOfRun = entry.name.startsWith(start) && entry.name.length === start.length + 6;
+    const folder = join(dirname(place), entry.name);
+    if (!isOfRun || !entry.isDirectory() || folder === fresh) continue;
+    const names = await readdir(folder);
+    const isOurs = names.every((name) => name === "new" || name === "old");
+    if (isOurs && now - (await lstat(folder)).mtimeMs > STALE_MS)
+      await rm(folder, { recursive: true, force: true });
   }
 }
 
