@@ -33,6 +33,8 @@ export interface Proposal {
 /** The most characters and rows that a proposal looks at. */
 const SAMPLE_CHARACTERS = 16_000_000;
 const SAMPLE_ROWS = 2_000;
+/** The most columns of JSON: each row may have names of its own, and each row gets a cell for each name. */
+const SAMPLE_COLUMNS = 1_000;
 /** More records that are no rows are no remarks, but another table. */
 const REMARKS_MAX = 20;
 /** The share of cells that decides about the content of a column. */
@@ -114,7 +116,7 @@ function jsonSample(text: string): Sample | null {
       : path.split("\0").reduce(memberOf, value);
   if (!Array.isArray(rows)) return null;
   const leaves = rows.slice(0, SAMPLE_ROWS).map((row) => new Map(leavesOf(row)));
-  const names = [...new Set(leaves.flatMap((row) => [...row.keys()]))];
+  const names = [...new Set(leaves.flatMap((row) => [...row.keys()]))].slice(0, SAMPLE_COLUMNS);
   const isPlaces = Array.isArray(rows[0]);
   return {
     header: names.map((name) => (isPlaces ? Number(name) + 1 : name)),

@@ -1,5 +1,4 @@
 /** Reads a file of levels by a map, or by a proposed one, to show what a run would read. Writes nothing. */
-import { buffer } from "node:stream/consumers";
 import { InputError } from "../lib/errors.ts";
 import { formatMicros } from "../market/decimal.ts";
 import { dateText, dayOf, sessionKey, type Session } from "../market/session.ts";
@@ -90,12 +89,19 @@ export async function tryMap({ file, catalog, map, kind, session }: Trial): Prom
   return { ...proposal, rows, count: given.rows[proposal.kind], complaints };
 }
 
+/** The whole file. One that never ends is refused as a large one is. */
 async function bytesOf(file: InputSource): Promise<Buffer> {
-  const bytes = await buffer(file.open());
-  if (bytes.length <= MAX_INPUT_MEGABYTES * 1_000_000) return bytes;
-  throw new InputError(
-    `${file.name}: more than ${MAX_INPUT_MEGABYTES} MB, expected at most that; split it`,
-  );
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for await (const piece of file.open()) {
+    pieces.push(piece);
+    size += piece.length;
+    if (size > MAX_INPUT_MEGABYTES * 1_000_000)
+      throw new InputError(
+        `${file.name}: more than ${MAX_INPUT_MEGABYTES} MB, expected at most that; split it`,
+      );
+  }
+  return Buffer.concat(pieces);
 }
 
 /** The name of a file without folders and extension. */

@@ -245,6 +245,23 @@ test("a level among several numbers is asked about, if no name tells it", async 
   expect(stderr).toContain("Check: 3 columns have numbers: does 2 have the levels?");
 });
 
+test("of a file whose rows all have names of their own, a thousand columns are looked at", async () => {
+  const rows = Array.from({ length: 20 }, (_, row) =>
+    Object.fromEntries(Array.from({ length: 100 }, (__, at) => [`c${row}-${at}`, 1.5])),
+  );
+  const { code, stderr } = await runIn(
+    folder,
+    `map --try ${put("own-names.json", JSON.stringify(rows))}`,
+    NOON,
+  );
+  expect([code, stderr]).toEqual([2, expect.stringContaining("Check: 1000 columns have numbers")]);
+});
+
+test("a file without an end is refused", async () => {
+  const { code, stderr } = await runIn(folder, "map --try /dev/zero", NOON);
+  expect([code, stderr]).toEqual([2, expect.stringContaining("/dev/zero: more than 256 MB")]);
+});
+
 test.each([
   ["nothing.csv", "", "nothing.csv: no table was found"],
   ["text.txt", "no table\n", "text.txt: no table was found"],
