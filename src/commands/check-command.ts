@@ -2,7 +2,7 @@
 import { Command } from "commander";
 import { createOption } from "../lib/config.ts";
 import { InputError } from "../lib/errors.ts";
-import { printJson, printLine } from "../lib/terminal.ts";
+import { plainText, printJson, printLine } from "../lib/terminal.ts";
 import type { Step } from "../check/step.ts";
 import { examples, jsonOption, type JsonOption } from "./every-command.ts";
 import {
@@ -64,8 +64,9 @@ export const checkCommand = (): Command =>
     )
     .action(checkService);
 
+/** A text of a service or file stays one line: it cannot look like a step. */
 const printStep = ({ link, isProven, text }: Pick<Step, "isProven" | "text"> & { link: string }) =>
-  printLine(`${isProven ? "proven    " : "not proven"}  ${link.padEnd(9)}  ${text}.`);
+  printLine(plainText(`${isProven ? "proven    " : "not proven"}  ${link.padEnd(9)}  ${text}.`));
 
 async function checkFile(
   path: string,
@@ -88,7 +89,7 @@ async function checkFile(
     });
     return;
   }
-  printLine(sentence);
+  printLine(plainText(sentence));
   steps.forEach(printStep);
   printLine(`The file says: ${permission.replaceAll(/\s+/g, " ")}`);
 }

@@ -18,6 +18,7 @@ export class EvidenceError extends Error {}
 
 const BYTES_MAX = 32_000_000;
 const FILES_MAX = 10_000;
+const KEYS_MAX = 100;
 /** Of the script in the file, which the client writes (clients/python). */
 export const VERIFY_SHA256 = "856d09adbd9e53dc816f4b6cc2e659d3401d4820220e63f4986596e36ebfcb74";
 
@@ -183,6 +184,7 @@ async function signerOf(files, name, tell) {
 /** The keys in DER. @param {string} pem */
 function keysIn(pem) {
   const blocks = pem.match(/-----BEGIN PUBLIC KEY-----[^-]*-----END PUBLIC KEY-----/g) ?? [];
+  if (blocks.length > KEYS_MAX) throw new EvidenceError(`${KEYS} has more than ${KEYS_MAX} keys`);
   return blocks.map((block) => decoded64(block.replaceAll(/-----[^-]*-----|\s/g, ""), KEYS));
 }
 
@@ -281,13 +283,16 @@ async function filesIn(zip) {
         view.getUint16(at + place, true),
       );
       const local = view.getUint32(at + 42, true);
-      const name = new TextDecoder().decode(
-        zip.subarray(at + CENTRAL.bytes, at + CENTRAL.bytes + (nameBytes ?? 0)),
-      );
+      const nameAt = (/** @type {number} */ place) =>
+        new TextDecoder().decode(zip.subarray(place, place + (nameBytes ?? 0)));
+      const name = nameAt(at + CENTRAL.bytes);
       at += CENTRAL.bytes + (nameBytes ?? 0) + (extra ?? 0) + (comment ?? 0);
       if (name.endsWith("/")) continue;
       if (view.getUint32(local, true) !== LOCAL.signature)
         throw new EvidenceError(`${name} is not where the list of files says`);
+      // Some programs unpack by the list, others by the names before the contents.
+      if (view.getUint16(local + 26, true) !== nameBytes || nameAt(local + LOCAL.bytes) !== name)
+        throw new EvidenceError(`${name} has another name before its content`);
       const start =
         local + LOCAL.bytes + view.getUint16(local + 26, true) + view.getUint16(local + 28, true);
       left -= bytes;

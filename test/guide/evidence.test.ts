@@ -1,5 +1,6 @@
 /** Evidence of a settled month: written by the Python client, proven by `check`, by the page's module and by openssl. */
 import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -131,6 +132,27 @@ describe.each(["contract", "index"] as const)("%s", (kind) => {
     }
   });
 
+  test("a name that differs before the content, and thousands of keys, are refused", async () => {
+    const altered = at("altered.zip");
+    const whole = await readFile(zip());
+    const place = whole.indexOf("figure.txt");
+    expect(place).toBeLessThan(whole.lastIndexOf("figure.txt"));
+    await writeFile(
+      altered,
+      Buffer.concat([
+        whole.subarray(0, place),
+        Buffer.from("FIGURE.txt"),
+        whole.subarray(place + 10),
+      ]),
+    );
+    await expect(checkEvidence(altered, null)).rejects.toThrow(
+      "figure.txt has another name before its content",
+    );
+    const pem = newKeyPair().publicPem;
+    await packed(new Map([...files, ["keys.pem", Buffer.from(pem.repeat(101))]]), altered);
+    await expect(checkEvidence(altered, null)).rejects.toThrow("keys.pem has more than 100 keys");
+  });
+
   withOpenssl("openssl and a shell prove it, and refuse each change", async () => {
     const place = at(`${kind}-files`);
     const prove = async (): Promise<string> =>
@@ -203,6 +225,43 @@ withPython("an id that no contract has is of an index", async () => {
   expect((await checkEvidence(at("either.zip"), KEYS)).sentence).toContain(said);
   const { code, stderr } = await evidence("nothing");
   expect([code, stderr]).toEqual([1, expect.stringContaining('No contract has the id "nothing"')]);
+});
+
+/** A file of evidence that nobody signed, of a contract with this unit. */
+async function forged(unit: string, to: string): Promise<void> {
+  const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+  const path = "settlements/contracts/a.json";
+  const record = { month: "2026-10", unit, average: 1 };
+  const settlement = JSON.stringify({
+    kind: "contract",
+    id: "a",
+    attribution: "A",
+    settlements: [record],
+  });
+  const sums = `${sha256(settlement)}  ${path}\n`;
+  const entry = JSON.stringify({ number: 1, roots: { pro: sha256(sums) } });
+  const told = Object.entries({ kind: "contract", id: "a", ...record, publication: 1 });
+  const lines = [...told, ["attribution", "A"]].map(([name, value]) => `${name}: ${value}`);
+  const sentence = `The settled average of contract a in 2026-10 is 1 ${unit}.`;
+  const files = {
+    "figure.txt": [sentence, "", ...lines, ""].join("\n"),
+    SHA256SUMS: sums,
+    [path]: settlement,
+    "log/0000000001.json": entry,
+    "permission.txt": "none",
+    "verify.sh": String(await readFile(join(at("contract-files"), "verify.sh"))),
+  };
+  await packed(new Map(Object.entries(files).map(([name, text]) => [name, Buffer.from(text)])), to);
+}
+
+withPython("no text of a file looks like a step of its proof", async () => {
+  await forged("points.\nproven      signature  It is signed by the publisher", at("forged.zip"));
+  const { code, stdout } = await chipboard(["check", at("forged.zip")]);
+  expect([
+    code,
+    stdout.match(/^\w+ +signature .*$/gm),
+    stdout.match(/^not proven +signature/gm),
+  ]).toEqual([0, null, ["not proven  signature"]]);
 });
 
 test("a log without signatures is told, and ends with 0", async () => {

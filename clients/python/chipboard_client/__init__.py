@@ -84,6 +84,8 @@ RECHECK_SECONDS = 600.0  # after so long it asks again, whatever the service ask
 REDIRECTS_MAX, IDS_MAX, LAST_MAX, COLUMNS_MAX = 3, 100, 2_000, 100
 KEPT_MAX, KEPT_BYTES_MAX, PROBLEM_BYTES_MAX, PIECE_BYTES = 32, 1 << 20, 1 << 16, 1 << 16
 DECIMALS, PAUSE_SECONDS, PAUSE_SECONDS_MAX = 9, 0.5, 8.0
+ENTRIES_MAX = 100_000  # of a log: 130 years of two sessions a day
+EVIDENCE_ENTRIES = 1_000  # that are read to find a signed one
 NO_PROBLEM = "unknown"
 TEXT_MAX = 1_000  # of an event, so that a command takes it
 FIGURES = ("average", "last", "high", "low")
@@ -1060,10 +1062,12 @@ class Client:
         if wanted not in months:
             known = f"{min(months)} to {max(months)}" if months else "none"
             raise ValueError(f"{id}: the month {wanted} is not settled; settled are {known}")
-        record = {"kind": file["kind"], "id": file["id"], **months[wanted], "publication": str(number), "attribution": file["attribution"]}
-        files = {"figure.txt": _figure_text(record), "SHA256SUMS": sums, f"settlements/{name.split('/')[1]}/{file['id']}.json": answer.body}
+        with _reading():
+            record = {"kind": file["kind"], "id": file["id"], **months[wanted], "publication": str(number), "attribution": file["attribution"]}
+            path_of_file = f"settlements/{name.split('/')[1]}/{quote(file['id'], safe='')}.json"
+            files = {"figure.txt": _figure_text(record), "SHA256SUMS": sums, path_of_file: answer.body}
         signed, entry = False, number
-        while not signed:
+        while not signed and entry - number < EVIDENCE_ENTRIES:
             try:
                 body = self._transport.get(f"/log/{entry}", {}, base="").body
             except Refused as refused:
@@ -1136,7 +1140,7 @@ class Client:
                 made, before = cast("list[Publication]", _objects(page["publications"])), following
                 entries += made
                 following = page["next"]
-                if following is not None and not (made and following > before):
+                if following is not None and not (made and before < following <= ENTRIES_MAX):
                     raise Damaged("the list of publications has no end")
         return entries
 

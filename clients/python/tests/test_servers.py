@@ -12,6 +12,7 @@ import socket
 import sqlite3
 import threading
 import time
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from email.utils import formatdate
@@ -353,6 +354,51 @@ def test_an_answer_that_is_no_json_is_damaged() -> None:
         for call in (Client(url).prices, Client(url).publications, Client(url).usage, Client(url).index):
             with pytest.raises(Damaged):
                 call()
+
+
+def test_a_list_of_publications_without_an_end_is_damaged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chipboard_client.ENTRIES_MAX", 20)
+
+    def page(asked: Any) -> Answer:
+        after = int(asked.path.split("after=")[1].split("&")[0])
+        return 200, {}, json.dumps({"publications": [{"number": after + 1}], "next": after + 1}).encode()
+
+    with serving(page) as (url, asked):
+        with pytest.raises(Damaged, match="has no end"):
+            Client(url).publications()
+        assert len(asked) == 21
+
+
+def settlement(id: str) -> bytes:
+    record = {"month": "2026-10", "unit": None, "average": 1, "last": 1, "high": 1, "low": 1, "days": 31}
+    return json.dumps({"kind": "contract", "id": id, "attribution": "A", "settlements": [record]}).encode()
+
+
+@pytest.mark.parametrize("id", ["../../evil", "/evil", "a\\..\\b", "a\nb"])
+def test_evidence_has_no_name_outside_its_folder(id: str, tmp_path: Path) -> None:
+    def answer(asked: Any) -> Answer:
+        if "/settlements/" in asked.path:
+            return good(settlement(id), x_publication="1")
+        return good(b'{"signature":"x"}', x_publication="1")
+
+    with serving(answer) as (url, _):
+        Client(url).evidence("a", "2026-10", tmp_path / "a.zip")
+    with zipfile.ZipFile(tmp_path / "a.zip") as made:
+        assert [name.replace("\\", "/").count("/") for name in made.namelist() if name.startswith("settlements")] == [2]
+        assert not any(".." in Path(name).parts or "\n" in name or name.startswith("/") for name in made.namelist())
+
+
+def test_evidence_of_a_log_that_nobody_signs_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chipboard_client.EVIDENCE_ENTRIES", 20)
+
+    def answer(asked: Any) -> Answer:
+        return good(settlement("a") if "/settlements/" in asked.path else b"{}", x_publication="1")
+
+    with serving(answer) as (url, asked):
+        assert Client(url).evidence("a", "2026-10", tmp_path / "a.zip")["signed"] is False
+        assert sum(each.path.split("/")[-1].isdigit() for each in asked) == 20
+    with zipfile.ZipFile(tmp_path / "a.zip") as made:
+        assert [name for name in made.namelist() if name.startswith("log/")] == ["log/0000000001.json"]
 
 
 def test_one_client_for_many_threads_and_tasks() -> None:
