@@ -45,7 +45,7 @@ export function hostOf(
 ): EdgeHost {
   if (environment.PUBLIC_URL === undefined && !isLoopback(new URL(origin).hostname)) {
     throw new InputError(
-      "PUBLIC_URL is missing: name the address of the service in wrangler.json (vars), such as https://prices.example",
+      "PUBLIC_URL is missing: name the address of the service in wrangler.json, such as https://prices.example",
     );
   }
   const { SNAPSHOTS, PREFIX = "", PUBLIC_URL, PLANS, VERIFY_KEY } = environment;
