@@ -25,7 +25,7 @@ const CACHE_BYTES = 256 * MEGABYTE;
 
 /**
  * So long a request waits for registry and log: of an isolate that has answered before, and of one that knows nothing yet. If
- * bucket or objects hang, it is then answered from what is known, as on a machine, where requests never wait for them.
+ * bucket or objects hang, the isolate then answers by itself, as on a machine, where requests never wait for them.
  */
 const REFRESH_MS = 5_000;
 const FIRST_MS = 30_000;
