@@ -96,7 +96,10 @@ export function jsonReader(take: TakeItem, fault: TakeFault, form: JsonForm): Te
         const start = /[^ \t\n\r]/.exec(chunk);
         if (start === null) return true;
         if (start[0] === "{") return stop(`${OBJECT}${remedy(findRows(chunk)?.path ?? null)}`);
-        if (start[0] !== "[") return stop("expected an array of objects");
+        if (start[0] !== "[")
+          return stop(
+            `${start[0] === "<" ? "looks like a web page, " : ""}expected an array of objects`,
+          );
         place = "within";
         from = start.index + 1;
       }

@@ -169,7 +169,7 @@ const KINDS: readonly File[] = [
     "page.json",
     "the same in place of JSON",
     "<!DOCTYPE html>\n",
-    "page.json: expected an array of objects",
+    "page.json: looks like a web page, expected an array of objects",
   ],
   [
     "._quotes.csv",
