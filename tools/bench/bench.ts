@@ -29,6 +29,7 @@ import { benchSigning } from "./bench-signing.ts";
 import { benchServing } from "./serving.ts";
 import { benchSwitch } from "./switching.ts";
 import { benchVintages } from "./bench-vintages.ts";
+import { benchYears } from "./bench-years.ts";
 import { requireLoad } from "./wrk.ts";
 
 const BENCHES: { readonly [P in Part]: (options: BenchOptions) => Promise<Section> } = {
@@ -46,10 +47,11 @@ const BENCHES: { readonly [P in Part]: (options: BenchOptions) => Promise<Sectio
   vintages: benchVintages,
   signing: benchSigning,
   log: benchLog,
+  years: benchYears,
 };
 
 /** Those that load no server, or with a load of their own. */
-const WITHOUT_WRK: readonly Part[] = ["start", "publish", "vintages", "signing", "log"];
+const WITHOUT_WRK: readonly Part[] = ["start", "publish", "vintages", "signing", "log", "years"];
 
 // The handlers of "exit" end the servers and remove the folders.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));

@@ -16,6 +16,7 @@ export const PARTS = [
   "vintages",
   "signing",
   "log",
+  "years",
 ] as const;
 export type Part = (typeof PARTS)[number];
 
@@ -25,6 +26,8 @@ export interface Options {
   readonly seconds: number;
   readonly vintageSeconds: number;
   readonly contracts: readonly number[];
+  readonly years: number;
+  readonly singly: number;
   /** The checkout of another version, installed, that serves beside this one; null: none. */
   readonly beside: string | null;
   /** Where to write the figures. */
@@ -37,6 +40,8 @@ const HELP = `Usage: npm run bench -- [options]
   --rounds <n>        interleaved rounds, of which the medians are printed (default: 3)
   --seconds <n>       of one measurement, after a warm-up (default: 4, of vintages 60)
   --contracts <list>  sizes of the markets to publish (default: 110,1200)
+  --years <n>         of sessions to publish (default: 5)
+  --singly <n>        sessions of a half-year to publish one by one, at its end (default: 365, all)
   --beside <folder>   the checkout of another version, installed, that serves the board in the same race
   --json <file>       also write the figures there
   --help
@@ -54,6 +59,8 @@ export function readOptions(argv: readonly string[]): Options | null {
       rounds: { type: "string", default: "3" },
       seconds: { type: "string" },
       contracts: { type: "string", default: "110,1200" },
+      years: { type: "string", default: "5" },
+      singly: { type: "string", default: "365" },
       beside: { type: "string" },
       json: { type: "string" },
       help: { type: "boolean", default: false },
@@ -69,6 +76,8 @@ export function readOptions(argv: readonly string[]): Options | null {
     seconds: readNumber("--seconds", values.seconds ?? "4", 600),
     vintageSeconds: readNumber("--seconds", values.seconds ?? "60", 600),
     contracts: values.contracts.split(",").map((n) => readNumber("--contracts", n, 99_999)),
+    years: readNumber("--years", values.years, 99),
+    singly: readNumber("--singly", values.singly, 365),
     beside: values.beside ?? null,
     json: values.json ?? null,
   };

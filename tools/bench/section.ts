@@ -84,6 +84,10 @@ export interface BenchOptions {
   readonly vintageSeconds: number;
   /** Sizes of the markets to publish. */
   readonly contracts: readonly number[];
+  /** How many years of sessions to publish. */
+  readonly years: number;
+  /** How many sessions of each half-year to publish by themselves, at its end. */
+  readonly singly: number;
   /** The checkout of another version that serves beside this one; null: none. */
   readonly beside: string | null;
   /** An empty folder, removed afterwards. */
