@@ -129,7 +129,7 @@ export async function examine(service: Look): Promise<Finding[]> {
       ? unknown("head", "the store is away")
       : await lookSeldom(kept, "head", logKey, seldom, () => checkHead(store, head, verifyKeys)),
     await checkSpace(store.location, service.state),
-    ...checkState(service.state, state),
+    ...checkState(service.state, state, memory),
     checkAge(service, head, nowMs),
     ...checkFeed(head),
     await checkProxyPort({ host, port, isTls, socket, isReached }),
@@ -244,7 +244,13 @@ async function checkCondition(store: ObjectStore, end: LogEnd | ChipboardError):
       "nothing on a machine that only serves; run doctor where publish runs",
     );
   }
-  return faultOf("condition", failure, "use a store that creates an object only if it is absent");
+  return faultOf(
+    "condition",
+    failure,
+    failure instanceof UnfitError
+      ? "use a store that creates an object only if it is absent"
+      : "make room on its disk, or bring it back",
+  );
 }
 
 async function checkHead(
@@ -279,6 +285,7 @@ async function checkHead(
 function checkState(
   location: string,
   state: Awaited<ReturnType<typeof surveyState>> | ChipboardError,
+  memory: Memory,
 ): Finding[] {
   const place = shownLocation(location);
   if (state instanceof ChipboardError) {
@@ -290,8 +297,19 @@ function checkState(
   }
   const { accounts, refusal, eviction } = state;
   const answers = `${place} answers and has its mark; ${counted(accounts, "account")}`;
+  // Restarted from an empty one, the service refuses every key without an error.
+  const isEmptied = memory.hadAccounts && !state.hadAccounts;
+  memory.hadAccounts ||= state.hadAccounts;
   return [
-    accounts === 0 ? note("state", answers, "chipboard accounts add") : ok("state", answers),
+    isEmptied
+      ? faultOf(
+          "state",
+          new UnreachableError(`${place} never had an account, and earlier looks found some`),
+          "name the right one, or restore a backup",
+        )
+      : accounts === 0
+        ? note("state", answers, "chipboard accounts add")
+        : ok("state", answers),
     refusal === null
       ? ok("writes", "the state takes writes")
       : faultOf(

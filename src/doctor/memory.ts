@@ -42,6 +42,8 @@ const memorySchema = z.object({
     condition: kept.optional(),
     drill: kept.optional(),
   }),
+  /** Whether the state had an account at a look. */
+  hadAccounts: z.boolean().default(false),
   /** The restarts of each unit at the last look. */
   restarts: z.record(z.string(), z.number()),
   noticedAtMs: ms,
@@ -58,6 +60,7 @@ export const emptyMemory = (): Memory => ({
   successes: { publish: null, prune: null, backup: null },
   entry: 0,
   kept: {},
+  hadAccounts: false,
   restarts: {},
   noticedAtMs: null,
   pingedAtMs: null,

@@ -156,6 +156,10 @@ export const accountsNamed = (storage: Storage, names: readonly string[]) =>
 export const countAccounts = async (storage: Storage): Promise<number> =>
   new Set((await storage.getKeys("accounts")).filter((item) => /^accounts:[^:]+$/.test(item))).size;
 
+/** Whether there was ever an account: a record stays when its account is removed. */
+export const hadAccounts = async (storage: Storage): Promise<boolean> =>
+  (await storage.getKeys("accounts")).length > 0;
+
 /** All accounts, by name. */
 export const allAccounts = async (storage: Storage): Promise<AccountRecord[]> =>
   (await everAdded(storage)).filter(({ removed_at }) => removed_at === null);

@@ -3,7 +3,7 @@ import type { Clock } from "../lib/clock.ts";
 import { InputError, UnreachableError } from "../lib/errors.ts";
 import { isAddress, shownLocation } from "../lib/secrets.ts";
 import type { StateDriver, StatePurpose } from "../ports/state.ts";
-import { countAccounts } from "./accounts.ts";
+import { countAccounts, hadAccounts } from "./accounts.ts";
 import type { SeenLog } from "../snapshot/log/lost.ts";
 import { addressSecret } from "./address-secret.ts";
 import { seenIn } from "./seen-logs.ts";
@@ -71,9 +71,10 @@ async function survey(location: string, driver: StateDriver): Promise<StateSurve
  */
 export const surveyState = (
   location: string,
-): Promise<StateSurvey & { readonly seen: readonly SeenLog[] }> =>
+): Promise<StateSurvey & { readonly hadAccounts: boolean; readonly seen: readonly SeenLog[] }> =>
   withDriver(location, "use", async (driver) => ({
     ...(await survey(location, driver)),
+    hadAccounts: await hadAccounts(driver.storage),
     seen: await seenIn(driver.storage),
   }));
 

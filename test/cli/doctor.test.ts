@@ -1,6 +1,7 @@
 /** `doctor` with folders: each check in order, its finding, its code, and that it changes nothing. */
 import {
   chmodSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -9,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -105,33 +106,86 @@ describe("a service that is well", () => {
     expect(contents()).toEqual(before);
   });
 
-  test.each([
-    ["a session is overdue", "", "2026-11-21T13:01:00Z", "age", 3],
-    ["the clock is before the head", "", "2026-11-20T23:00:00Z", "clock", 3],
-    ["the clock is far from the log", "", "2027-01-21T00:05:00Z", "clock", 3],
-    ["the state is missing", "--state ./elsewhere", "", "state", 5],
-    ["the store is a file", "--store ./c.csv", "", "store", 5],
-    ["the address is not this machine's", "--host 192.0.2.1 --port 18099", "", "port", 2],
-    ["the certificate is missing", "--tls-cert no.pem --tls-key no.pem", "", "certificate", 2],
-    ["the file of plans is missing", "--plans no.json", "", "options", 2],
-    ["a file holds no public key", "--verify-key c.csv", "", "options", 2],
-    ["one of its files is missing", "--tls-cert c.csv", "", "certificate", 2],
-    ["no proxy runs", "--port 18097", "", "port", 5],
-    ["nobody answers at the public address", "--public-url http://127.0.0.1:1", "", "public", 5],
-    ["the catalog is missing", "--catalog no.csv", "", "catalog", 2],
-    ["the catalog is another file", "--catalog q.csv", "", "catalog", 2],
-    ["the map is missing", "--quotes q.csv --map no.json", "", "map", 2],
-    ["the holidays are missing", "--holidays no.txt", "", "holidays", 2],
-    ["a feed is missing", "--quotes no.csv", "", "feeds", 2],
-    ["a feed is another file", "--quotes c.csv", "", "feeds", 2],
-    ["the signing key is missing", "--quotes q.csv --sign-key no.pem", "", "options", 2],
-    ["there is no backup", "--backup no", "", "backup", 2],
-    ["the backup is another file", "--backup c.csv", "", "backup", 6],
-  ])("%s", async (_what, line, now, check, worst) => {
-    const { code, json, results } = await doctor(line, now === "" ? {} : { CHIPBOARD_NOW: now });
-    expect([code, results[check]]).toEqual([worst, "fault"]);
-    const found = json.checks.find((each: { check: string }) => each.check === check);
-    expect(found).toMatchObject({ exit_code: worst, ...rowOf(check) });
+  describe("broken in one way", () => {
+    let gone: Server;
+    beforeAll(async () => {
+      gone = createServer((_, response) => response.writeHead(404).end());
+      await once(gone.listen(0, "127.0.0.1"), "listening");
+      mkdirSync(join(folder, "other"));
+      writeFileSync(join(folder, "other/chipboard.sqlite"), "not a database");
+    });
+    afterAll(() => gone.close());
+
+    const [FILE, FEED] = [/^correct the file, or name another/, /^correct the feed or its options/];
+    const BACKUP = /make another one: systemctl start chipboard-backup/;
+    test.each([
+      ["a session is overdue", "", "2026-11-21T13:01:00Z", "age", 3, /then publish the session$/],
+      ["the clock is before the head", "", "2026-11-20T23:00:00Z", "clock", 3, /^set the clock/],
+      ["the clock is far from the log", "", "2027-01-21T00:05:00Z", "clock", 3, /^set the clock/],
+      ["the state is missing", "--state ./elsewhere", "", "state", 5, /^bring it back, restore/],
+      ["the state is another file", "--state ./other", "", "state", 5, /^bring it back, restore/],
+      ["the store is missing", "--store ./elsewhere", "", "store", 5, /bring its disk back/],
+      ["the store is a file", "--store ./c.csv", "", "store", 5, /^bring it back: disk/],
+      [
+        "the address is not this machine's",
+        "--host 192.0.2.1 --port 18099",
+        "",
+        "port",
+        2,
+        /^name an address of this machine/,
+      ],
+      [
+        "the certificate is missing",
+        "--tls-cert no.pem --tls-key no.pem",
+        "",
+        "certificate",
+        2,
+        /^renew it/,
+      ],
+      ["one of its files is missing", "--tls-cert c.csv", "", "certificate", 2, /^renew it/],
+      ["the file of plans is missing", "--plans no.json", "", "options", 2, FILE],
+      ["a file holds no public key", "--verify-key c.csv", "", "options", 2, FILE],
+      ["the signing key is missing", "--quotes q.csv --sign-key no.pem", "", "options", 2, FILE],
+      ["no proxy runs", "--port 18097", "", "port", 5, /^systemctl start chipboard\.socket/],
+      [
+        "nobody answers at the public address",
+        "--public-url http://127.0.0.1:1",
+        "",
+        "public",
+        5,
+        /^journalctl --unit chipboard, .* front proxy$/,
+      ],
+      ["the catalog is missing", "--catalog no.csv", "", "catalog", 2, FILE],
+      ["the catalog is another file", "--catalog q.csv", "", "catalog", 2, FILE],
+      ["the map is missing", "--quotes q.csv --map no.json", "", "map", 2, FILE],
+      ["the holidays are missing", "--holidays no.txt", "", "holidays", 2, FILE],
+      ["a feed is missing", "--quotes no.csv", "", "feeds", 2, FEED],
+      ["a feed is another file", "--quotes c.csv", "", "feeds", 2, FEED],
+      ["a feed does not listen", "--quotes http://127.0.0.1:1/q.csv", "", "feeds", 2, FEED],
+      ["a feed is not found", "--quotes http://GONE/q.csv", "", "feeds", 2, FEED],
+      ["a feed's name is unknown", "--quotes http://feed.invalid/q.csv", "", "feeds", 2, FEED],
+      ["there is no backup", "--backup no", "", "backup", 2, BACKUP],
+      ["the backup is another file", "--backup c.csv", "", "backup", 6, BACKUP],
+      ["the memory is another file", "--memory c.csv", "", "memory", 2, /^name a file of guard's/],
+    ])("%s", async (_what, line, now, check, worst, remedy) => {
+      const address = `127.0.0.1:${(gone.address() as AddressInfo).port}`;
+      const env = now === "" ? {} : { CHIPBOARD_NOW: now };
+      const { code, json, results } = await doctor(line.replace("GONE", address), env);
+      expect([code, results[check]]).toEqual([worst, "fault"]);
+      const found = json.checks.find((each: { check: string }) => each.check === check);
+      expect(found).toMatchObject({ exit_code: worst, ...rowOf(check) });
+      expect(found.remedy).toMatch(remedy);
+    });
+
+    test.each([
+      ["CHIPBOARD_MAX_MOVE", "abc", /^error: CHIPBOARD_MAX_MOVE "abc": expected /],
+      ["CHIPBOARD_CLOSED", "Samstag", /^error: CHIPBOARD_CLOSED "Samstag": expected /],
+      ["CHIPBOARD_DRY_RUN", "1", /^error: CHIPBOARD_DRY_RUN is not a variable of chipboard/],
+    ])("%s=%s", async (name, value, message) => {
+      const words = `doctor ${PORTS}`.split(" ");
+      const { code, stderr } = await inProcess(words, { env: { [name]: value }, cwd: folder });
+      expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);
+    });
   });
 
   test("the feed is read, and the clock is compared with its server", async () => {
@@ -245,6 +299,17 @@ describe("a service that is well", () => {
       "fault",
       "fault",
     ]);
+  });
+
+  test("a store that cannot be written to names its disk", async () => {
+    const args = ["doctor", "--json", ...PORTS.split(" ")];
+    const { stdout } = await chipboard(args, { cwd: folder, fileLimitKilobytes: 0 });
+    const checks: { check: string }[] = JSON.parse(stdout).checks;
+    expect(checks.find(({ check }) => check === "condition")).toMatchObject({
+      result: "fault",
+      exit_code: 5,
+      remedy: expect.stringMatching(/^make room on its disk/),
+    });
   });
 
   test("damage of the head has the worst code", async () => {

@@ -89,8 +89,22 @@ const run = async (line: string): Promise<void> => {
   expect([line, code, stderr.includes("error")]).toEqual([line, 0, false]);
 };
 
-const startProxy = () => serve(["--json", "--port", String(port)], { cwd: folder });
+async function startProxy(): Promise<Serving> {
+  const started = await serve(["--json", "--port", String(port)], { cwd: folder });
+  // The first answer of a process may take longer than guard waits.
+  await fetch(`${started.url}/readyz`);
+  return started;
+}
 const move = (from: string, to: string): void => renameSync(join(folder, from), join(folder, to));
+
+function loseStore(): void {
+  move("snapshots", "snapshots-away");
+  mkdirSync(join(folder, "snapshots"));
+}
+function bringStore(): void {
+  rmSync(join(folder, "snapshots"), { recursive: true });
+  move("snapshots-away", "snapshots");
+}
 
 /** The checks that a notice names after `words`: bad, or well again. */
 const namedIn = (notice: string | undefined, words: string): string[] =>
@@ -186,19 +200,21 @@ describe("a week", () => {
       () => move("state-away", "state"),
     ));
 
-  test("the store is lost", () =>
+  test("the state was lost, and another one was begun in its place", () =>
     toldOnce(
-      ["store", "lost", "head"],
+      ["state"],
       5,
-      () => {
-        move("snapshots", "snapshots-away");
-        mkdirSync(join(folder, "snapshots"));
+      async () => {
+        move("state", "state-away");
+        await run("state init");
       },
       () => {
-        rmSync(join(folder, "snapshots"), { recursive: true });
-        move("snapshots-away", "snapshots");
+        rmSync(join(folder, "state"), { recursive: true });
+        move("state-away", "state");
       },
     ));
+
+  test("the store is lost", () => toldOnce(["store", "lost", "head"], 5, loseStore, bringStore));
 
   test("another program has the port", async () => {
     let other: Server;
@@ -333,6 +349,125 @@ describe("the drill", () => {
       text: expect.stringContaining("SHA256SUMS"),
     });
     cpSync(join(folder, "kept"), file);
+  });
+});
+
+describe("a week with its jobs", () => {
+  const DAYS = ["Sat", "Sun", "Mon", "Tue", "Wed", "Thu", "Fri"];
+  /** The dead man's switch is told that pings come in less time. */
+  const SILENCE_MS = 7 * 3_600_000;
+  const units = (backupTimer: string): void => {
+    const unit = (id: string, state: string) =>
+      `Id=${id}\nLoadState=loaded\nActiveState=${state}\nSubState=running\nNRestarts=0\n`;
+    const all = [
+      unit("chipboard.service", "active"),
+      unit("chipboard-publish.timer", "active"),
+      unit("chipboard-backup.timer", backupTimer),
+    ];
+    writeFileSync(join(folder, "bin/units"), all.join("\n"));
+  };
+  const newestBackup = (day: string) => join(folder, `backups/state-${day}.sqlite`);
+  let other: Server;
+  let backup: Buffer;
+  /** What breaks at 06:00, and is mended before 09:00. */
+  const BREAKS: Readonly<Record<string, readonly [() => unknown, () => unknown]>> = {
+    Sat: [() => move("state", "state-away"), () => move("state-away", "state")],
+    Sun: [loseStore, bringStore],
+    Mon: [
+      async () => {
+        await proxy.end();
+        other = await listening(
+          createServer((_, response) => response.end("{}")),
+          port,
+        );
+      },
+      async () => {
+        await close(other);
+        proxy = await startProxy();
+      },
+    ],
+    Tue: [
+      () => {
+        levels = null;
+      },
+      () => {
+        levels = quotesOf({ a: 12, b: 5 });
+      },
+    ],
+    Wed: [
+      () => {
+        backup = readFileSync(newestBackup("Wed"));
+        writeFileSync(newestBackup("Wed"), "not a database");
+      },
+      () => writeFileSync(newestBackup("Wed"), backup),
+    ],
+    Thu: [() => units("inactive"), () => units("active")],
+  };
+
+  test("its operator hears of each thing once, and of a machine that is off by the switch", async () => {
+    rmSync(join(folder, "memory.json"), { force: true });
+    mkdirSync(join(folder, "bin"));
+    // It prints as systemd's: none runs here.
+    const systemctl = join(folder, "bin/systemctl");
+    writeFileSync(systemctl, '#!/bin/sh\ncat "$(dirname "$0")/units"\n', { mode: 0o755 });
+    units("active");
+    const env = { PATH: `${join(folder, "bin")}:${process.env["PATH"] ?? ""}` };
+    const log: string[] = [];
+    let pingedAtMs = Date.parse(NOW);
+    for (const [at, day] of DAYS.entries()) {
+      const date = `2026-11-${21 + at}`;
+      const instant = (time: string) => ({ ...env, CHIPBOARD_NOW: `${date}T${time}:00Z` });
+      const lookAt = async (time: string): Promise<void> => {
+        [notices, pings] = [[], 0];
+        const atMs = Date.parse(`${date}T${time}:00Z`);
+        if (atMs - pingedAtMs > SILENCE_MS) log.push(`${day} ${time} no ping for 7 hours`);
+        await look(instant(time));
+        if (pings > 0) pingedAtMs = atMs;
+        for (const words of ["bad", "well again"]) {
+          const names = notices.flatMap((notice) => namedIn(notice, words));
+          if (names.length > 0) log.push(`${day} ${time} ${words}: ${names.join(", ")}`);
+        }
+      };
+      const job = async (time: string, line: string): Promise<void> => {
+        const ran = await inProcess(line.split(" "), { cwd: folder, env: instant(time) });
+        expect([line, ran.code, ran.stderr]).toEqual([line, 0, expect.not.stringMatching("error")]);
+      };
+      const publish = async (time: string, usd: number): Promise<void> => {
+        levels = quotesOf({ a: usd, b: 5 });
+        const quotes = `http://127.0.0.1:${portOf(feed)}/quotes.csv`;
+        await job(time, `publish --catalog c.csv --quotes ${quotes}`);
+      };
+      if (at > 0) await publish("00:05", 11 + at);
+      await lookAt("00:06");
+      await job("02:30", `state backup ${newestBackup(day)}`);
+      await job("02:31", "snapshots copy ./snapshots backups/snapshots");
+      const [breaks, mends] = BREAKS[day] ?? [];
+      if (breaks !== undefined && mends !== undefined) {
+        await breaks();
+        await lookAt("06:01");
+        await lookAt("06:02");
+        await mends();
+        await lookAt("09:00");
+      }
+      await publish("12:05", 11.5 + at);
+      await lookAt("12:06");
+      await lookAt("18:00");
+    }
+    expect(log).toEqual([
+      "Sat 06:01 bad: state",
+      "Sat 09:00 well again: state",
+      "Sun 06:01 bad: store, lost, head",
+      "Sun 09:00 well again: store, lost, head",
+      "Mon 06:01 bad: port, public",
+      "Mon 09:00 well again: port, public",
+      "Tue 06:01 bad: feeds",
+      "Tue 09:00 well again: feeds",
+      "Wed 06:01 bad: backup",
+      "Wed 09:00 well again: backup",
+      "Thu 06:01 bad: timers",
+      "Thu 09:00 well again: timers",
+      "Fri 12:06 no ping for 7 hours",
+    ]);
   });
 });
 
