@@ -18,7 +18,7 @@ const HELP = `
 The site has the pages, board, contracts, checksums, log and feed of the newest publication. It is not an API: it has no
 keys, baskets or histories. With --service, its pages link to the service for these.
 
-DIR is replaced whole. It must be new, empty, or an export that nobody changed.
+DIR is replaced whole. It must be new, empty, or an earlier export.
 `;
 
 /** The options of `serve` that say where the data is and shape its pages. */

@@ -1,11 +1,10 @@
 /**
  * The folder of an exported site. It is written whole beside its place, and then takes it. It replaces nothing but an
- * empty folder and an export that nobody changed: a list in it names each of its files with a digest, so that nothing
- * of somebody else goes. A run that was killed leaves its own folder beside the place, `.NAME-export-…`; if it was killed
+ * empty folder and an export, known by the list of its files. A run that was killed leaves its own folder beside the place, `.NAME-export-…`; if it was killed
  * between its two renames, the old export is in there as `old`. A later run removes that folder after an hour.
  */
-import { lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { basename, dirname, join, relative, resolve } from "node:path";
+import { lstat, mkdir, mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
 import { HOUR_MS } from "../../lib/clock.ts";
 import { ChipboardError, errorCode, InputError, reasonOf } from "../../lib/errors.ts";
 import { sha256Hex } from "../../snapshot/digest.ts";
@@ -13,13 +12,10 @@ import type { SiteFile } from "./site.ts";
 
 /** Names every other file of an export with its SHA-256, in the format of sha256sum. */
 const LIST = "chipboard-export.sha256";
-const LINE = /^([0-9a-f]{64}) {2}(.+)$/;
 
 /** The folder of a run, beside the place of this name; mkdtemp adds six characters. */
 const unfinished = (name: string): string => `.${name}-export-`;
 const STALE_MS = HOUR_MS;
-
-const REMEDY = "Name another folder, or move that file away";
 
 interface WrittenSite {
   readonly files: number;
@@ -27,7 +23,7 @@ interface WrittenSite {
 }
 
 /**
- * Replaces the folder by these files. Throws InputError if it holds something that no export wrote, or cannot be
+ * Replaces the folder by these files. Throws InputError if it is neither empty nor an export, or cannot be
  * written. The folder is unchanged whenever this throws.
  */
 export async function replaceFolder(
@@ -104,43 +100,10 @@ async function requireReplaceable(place: string): Promise<boolean> {
   const shown = JSON.stringify(place);
   if (!there.isDirectory())
     throw new InputError(`${shown}: expected a folder, found something else`);
-  const [first] = await readdir(place);
-  if (first === undefined) return true;
-  const listed = await listIn(place);
-  if (listed === null) {
-    throw new InputError(
-      `${shown}: expected an empty folder, or one that "chipboard export" wrote; found ` +
-        `${JSON.stringify(first)} and no ${LIST}`,
-    );
-  }
-  for (const entry of await readdir(place, { recursive: true, withFileTypes: true })) {
-    if (entry.isDirectory()) continue;
-    const file = join(entry.parentPath, entry.name);
-    const path = relative(place, file).replaceAll("\\", "/");
-    if (path === LIST) continue;
-    const expected = entry.isFile() ? listed.get(path) : undefined;
-    if (expected === undefined) {
-      throw new InputError(
-        `${shown} holds ${JSON.stringify(path)}, which no export wrote. ${REMEDY}`,
-      );
-    }
-    if (sha256Hex(await readFile(file)) !== expected) {
-      throw new InputError(
-        `${shown}: ${JSON.stringify(path)} was changed after its export. ${REMEDY}`,
-      );
-    }
-  }
-  return true;
-}
-
-/** The digests in the folder's list, by path; null: it has no such list. */
-async function listIn(place: string): Promise<ReadonlyMap<string, string> | null> {
-  const text = await readFile(join(place, LIST), "utf8").catch(() => null);
-  if (text === null) return null;
-  const digests = new Map<string, string>();
-  for (const line of text.split("\n")) {
-    const [, digest, path] = LINE.exec(line) ?? [];
-    if (digest !== undefined && path !== undefined) digests.set(path, digest);
-  }
-  return digests;
+  const names = await readdir(place);
+  if (names.length === 0 || names.includes(LIST)) return true;
+  throw new InputError(
+    `${shown}: expected an empty folder, or one that "chipboard export" wrote; found ` +
+      `${JSON.stringify(names[0])} and no ${LIST}. Name another folder`,
+  );
 }

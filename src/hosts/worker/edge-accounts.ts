@@ -31,7 +31,7 @@ const LOOK_MS = 500;
 const REMEMBERED = 20_000;
 
 /** Lets work go on after the answer. */
-type GoOn = (work: Promise<unknown>) => void;
+export type GoOn = (work: Promise<unknown>) => void;
 
 /** What an isolate knows of a count of calls. */
 interface Known {
