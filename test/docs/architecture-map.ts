@@ -21,12 +21,13 @@ const ROOMS: Readonly<Record<string, string>> = {
   site: "files for browsers: pages, style sheets, plain JavaScript that tsc checks",
   publish: "plans a snapshot, passes the gates, writes, commits",
   desk: "the operator's commands on snapshots",
-  state: "accounts, keys, and counts of calls: SQLite, Redis",
+  state: "accounts, keys, and counts of calls: SQLite, Redis, objects of a Worker",
   ports: "interfaces between the core and its hosts: store, state, accounts, platform, observer",
   core: "the function from a request to an answer: no socket, file, timer or environment",
   served: "snapshots and log as the core reads them: verified, kept, followed",
   pages: "pages for people, made of what the core finds",
-  hosts: "where the core runs: sockets, TLS, connections, metrics and log of Node; a site of files",
+  hosts:
+    "where the core runs: sockets, TLS, connections, metrics and log of Node; a Worker; a site of files",
   docs: "makes the documents that the proxy sends: guide, methodology, reference, OpenAPI, changelog; it runs before a release",
   public:
     "the public interface as tables: addresses, parameters, problems, schemas, tiers in words",

@@ -1,5 +1,5 @@
 /**
- * `npm run faults`: injects every fault as often as SECURITY.md says, and prints the results. Exits
+ * `npm run faults`: injects every fault as often as docs/explain/guarantees.md says, and prints the results. Exits
  * with 1 if anything was lost. Takes about half an hour on two cores. The tests inject fewer.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
