@@ -194,8 +194,10 @@ export const readiness = z.object({
     .enum(["ok", "behind"])
     .describe("Whether the clock has reached the session served; if not, one of the two is wrong."),
   state: z
-    .enum(["ok", "unavailable", "evicting"])
-    .describe("Accounts, keys and counts; evicting: their Redis may drop them."),
+    .enum(["ok", "unavailable", "readonly", "evicting"])
+    .describe(
+      "Accounts, keys and counts. readonly: they take no writes, and calls are counted later. evicting: their Redis may drop them.",
+    ),
   store: z
     .enum(["ok", "damaged", "unreachable", "lost"])
     .describe(

@@ -1,12 +1,16 @@
 /** /readyz. */
+import type { z } from "zod";
 import type { Accounts } from "../../ports/accounts.ts";
 import type { Platform } from "../../ports/platform.ts";
 import { sessionUtc } from "../../market/session.ts";
 import { snapshotText } from "../../store/paths.ts";
 import { jsonDocument, type Found } from "../outcome.ts";
+import type { readiness as schema } from "../../public/answer-schemas.ts";
 import { deny, type Denial } from "../../public/problems.ts";
 import { behindMs, overdueSessions } from "../serve/freshness.ts";
 import type { Head } from "../world.ts";
+
+type Body = z.infer<typeof schema>;
 
 /**
  * The proxy is ready once it has a snapshot. Later trouble is reported but does not make it unready:
@@ -27,7 +31,7 @@ export function readiness(
     return deny("no_session", detail, { retryAfterMs: pollMs });
   }
   const { text, head } = snapshot.stamp;
-  const body = {
+  const body: Body = {
     status: "ready",
     snapshot: text,
     session_utc: sessionUtc(head),
@@ -43,18 +47,14 @@ export function readiness(
 }
 
 /** `readonly`: keys are admitted by reading, and calls are counted in memory until the state takes writes. */
-function stateOf({
-  trouble,
-  refusal,
-  evictionPolicy,
-}: Accounts): "ok" | "unavailable" | "readonly" | "evicting" {
+function stateOf({ trouble, refusal, evictionPolicy }: Accounts): Body["state"] {
   if (trouble !== null) return "unavailable";
   if (refusal !== null) return "readonly";
   return evictionPolicy === null ? "ok" : "evicting";
 }
 
 /** The newest publication if it is damaged and an older one is served instead; otherwise null. */
-function damagedOf({ newest, current, trouble }: Head): object | null {
+function damagedOf({ newest, current, trouble }: Head): Body["damaged"] {
   if (newest === null || newest === current?.publication || trouble?.kind !== "damaged")
     return null;
   return { publication: newest.number, snapshot: snapshotText(newest) };
