@@ -3,8 +3,8 @@ import { counted } from "../lib/text.ts";
 import { quoted, quotedList } from "./complaints.ts";
 import type { FeedMap, TheirColumn } from "./map.ts";
 import type { TableRows } from "./table-row.ts";
-import { columnLike, nearestOf, unknown } from "./table-shape.ts";
-import { isTime } from "./written-forms.ts";
+import { columnLike, nearestOf, unknownName } from "./table-shape.ts";
+import { isTime } from "./slips.ts";
 
 /** The most columns of a wide table: each takes memory. */
 const WIDE_COLUMNS_MAX = 20_000;
@@ -13,13 +13,13 @@ const WIDE_COLUMNS_MAX = 20_000;
 export interface Layout {
   /** For each column of the table, the index of its cell in the record, or its text; undefined: it has none. */
   readonly cells: readonly (number | string | undefined)[];
-  /** What messages call each of them. */
+  /** The name of each of them in messages. */
   readonly names: readonly string[];
   /** The index of the cell without which the record has no such row; null: it always has it. */
   readonly level: number | null;
 }
 
-/** What messages call a column of theirs. */
+/** The name of a column of theirs in messages. */
 export const nameOf = (theirs: TheirColumn): string =>
   typeof theirs === "number" ? `column ${theirs}` : theirs || "(a column without a name)";
 
@@ -68,7 +68,7 @@ export function rowLayout(
   names.forEach((name, at) => {
     if (name === null) return;
     if (!shape.columns.includes(name)) {
-      if (name !== "" || header[at - 1] !== "") found(unknown("column", name, at, shape));
+      if (name !== "" || header[at - 1] !== "") found(unknownName("column", name, at, shape));
     } else if (seen.has(name)) found(repeatedName(name, header[at] as string, header, rows));
     seen.add(name);
   });

@@ -12,7 +12,7 @@ const LINES_KEPT = 10_000;
 const ALIKE_MAX = 20;
 
 /** One complaint, and how many came before it. */
-interface Finding {
+interface Complaint {
   readonly number: number;
   readonly where: string;
   /** The place, with the column and the value of a cell. */
@@ -23,7 +23,7 @@ interface Finding {
 /** All faults of the input, collected so that one error reports them together. */
 export class Complaints {
   /** The first of each kind in a column of a file, and how many rows all of the kind are about. */
-  readonly #kinds = new Map<string, { first: Finding[]; rows: number }>();
+  readonly #kinds = new Map<string, { first: Complaint[]; rows: number }>();
   /** How many complaints are of no kind that is kept. */
   #others = 0;
   #count = 0;
@@ -79,7 +79,7 @@ export class Complaints {
       this.lines(),
       // To wait does not help against faults of the inputs that are there.
       this.isEarly
-        ? { waitFor: escaped(this.#awaited.join("; ")), retryAfterMs: this.#retryAfterMs }
+        ? { waitFor: escapeControls(this.#awaited.join("; ")), retryAfterMs: this.#retryAfterMs }
         : {},
     );
   }
@@ -91,7 +91,7 @@ export class Complaints {
     return [...inOrder(found).slice(0, LINES_KEPT), ...(more === 0 ? [] : [`and ${more} more`])];
   }
 
-  #found(): Finding[] {
+  #found(): Complaint[] {
     return [...this.#kinds.values()].flatMap(shownOf).sort((a, b) => a.number - b.number);
   }
 
@@ -109,14 +109,22 @@ export class Complaints {
     this.#kinds.set(name, kind);
     if (kind.first.length <= ALIKE_MAX) {
       const subject = subjectOf();
-      const line = cut(escaped(subject === "" ? text : `${subject}: ${text}`), LINE_CHARACTERS);
-      kind.first.push({ number, where, subject: cut(escaped(subject), SUBJECT_CHARACTERS), line });
+      const line = cut(
+        escapeControls(subject === "" ? text : `${subject}: ${text}`),
+        LINE_CHARACTERS,
+      );
+      kind.first.push({
+        number,
+        where,
+        subject: cut(escapeControls(subject), SUBJECT_CHARACTERS),
+        line,
+      });
     }
   }
 }
 
 /** The findings of one kind that are shown: each, or one for all, with the places of the first three. */
-function shownOf({ first, rows }: { first: Finding[]; rows: number }): Finding[] {
+function shownOf({ first, rows }: { first: Complaint[]; rows: number }): Complaint[] {
   const [finding, second, third] = first;
   if (first.length <= ALIKE_MAX || finding === undefined) return first;
   const such = `; ${rows} rows have such an error, the next are ${second?.subject} and ${third?.subject}`;
@@ -127,16 +135,16 @@ function shownOf({ first, rows }: { first: Finding[]; rows: number }): Finding[]
 const PLACE = /[:[](\d+)\]?$/;
 
 /** The lines grouped by file, in the order of each file's first complaint, and sorted by row. */
-function inOrder(findings: readonly Finding[]): string[] {
+function inOrder(findings: readonly Complaint[]): string[] {
   const byFile = Map.groupBy(findings, ({ where }) => where.replace(PLACE, ""));
-  const rowOf = ({ where }: Finding): number => Number(PLACE.exec(where)?.[1] ?? 0);
+  const rowOf = ({ where }: Complaint): number => Number(PLACE.exec(where)?.[1] ?? 0);
   const sorted = [...byFile.values()].flatMap((file) => file.sort((a, b) => rowOf(a) - rowOf(b)));
   return sorted.map(({ line }) => line);
 }
 
 /** The value in quotation marks, shortened, without secrets, with control characters escaped. */
 export function quoted(value: string): string {
-  return escaped(JSON.stringify(startWithoutSecrets(value, SHOWN_CHARACTERS + 1)));
+  return escapeControls(JSON.stringify(startWithoutSecrets(value, SHOWN_CHARACTERS + 1)));
 }
 
 /** As many of the names, quoted, as `length` characters show. */
@@ -152,7 +160,7 @@ export function quotedList(names: readonly string[], length: number): string {
 }
 
 /** Replaces control, direction and invisible characters by their numbers. */
-const escaped = (text: string): string =>
+const escapeControls = (text: string): string =>
   text.replace(
     /[\u0000-\u001f\u007f-\u00a0\u061c\u2007\u200b-\u200f\u2028-\u202f\u2060-\u2069\ufeff]|\p{Surrogate}/gu,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,

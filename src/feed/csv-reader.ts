@@ -28,7 +28,7 @@ const WITH_COMMAS: CsvForm = { delimiter: ",", remedy: () => "" };
 const NO_LINES: SkippedLines = { first: 0, numbers: new Set(), starts: [] };
 
 /** The first line by which Excel opens a file with this delimiter. */
-const SEPARATOR_LINE = /^"?sep=([^"\r])"?\r?$/i;
+export const SEPARATOR_LINE = /^"?sep=([^"\r])"?\r?$/i;
 
 /** The records of a file that the program made itself. Throws Error if it is not CSV. */
 export function csvRecords(text: string): (readonly string[])[] {
@@ -157,16 +157,16 @@ const DELIMITER_NAMES: Readonly<Record<string, string>> = {
   "\t": "tabs",
 };
 
-const nameOf = (delimiter: string): string =>
+const delimiterName = (delimiter: string): string =>
   DELIMITER_NAMES[delimiter] ?? JSON.stringify(delimiter);
 
 const otherSeparator = (separator: string, { delimiter, remedy }: CsvForm): string =>
-  `says that ${nameOf(separator)} separate columns, expected ${nameOf(delimiter ?? ",")}${remedy(separator)}`;
+  `says that ${delimiterName(separator)} separate columns, expected ${delimiterName(delimiter ?? ",")}${remedy(separator)}`;
 
 /** The fault of a first line that is not a header with this delimiter; null: it may be one. */
 function otherForm(line: string, delimiter: string, { remedy }: CsvForm): string | null {
   const [first = "", ...more] = line.split(delimiter);
-  const name = nameOf(delimiter);
+  const name = delimiterName(delimiter);
   const expected = `expected a header of columns separated by ${name}`;
   if (/^\s*</.test(first)) return `looks like a web page, ${expected}`;
   if (/^\s*[[{]/.test(first)) return `looks like JSON, ${expected}`;

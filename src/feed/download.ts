@@ -65,7 +65,7 @@ export async function download(
     response.destroy();
     const { location } = answered;
     if (!REDIRECTS.has(statusCode) || location === undefined) throw refusal(statusCode, answered);
-    at = redirected(location, at, mayRedirectTo);
+    at = redirectTarget(location, at, mayRedirectTo);
   }
   throw new Error(`the server redirects more than ${MAX_REDIRECTS} times`);
 }
@@ -98,7 +98,7 @@ async function answerOf(
   return response;
 }
 
-function redirected(location: string, from: URL, allowed: readonly string[]): URL {
+function redirectTarget(location: string, from: URL, allowed: readonly string[]): URL {
   const to = URL.canParse(location, from.href) ? new URL(location, from) : null;
   if (to?.origin === from.origin) return to;
   const target = to === null || !/^https?:$/.test(to.protocol) ? null : to;
@@ -122,17 +122,17 @@ function bodyOf(response: IncomingMessage): Readable {
     transferCoding === undefined
       ? headers["content-length"] !== undefined
       : /(?:^|,)\s*chunked$/i.test(transferCoding.trim());
-  const refused = (reason: string): Error => {
+  const refuse = (reason: string): Error => {
     response.destroy();
     return new Error(reason);
   };
   if (!endIsTold) {
-    throw refused(
+    throw refuse(
       "the answer has neither a content-length nor chunked coding, so a truncated body could not be detected",
     );
   }
   const coding = headers["content-encoding"]?.trim().toLowerCase() ?? "identity";
   if (coding === "identity" || coding === "") return response;
-  if (coding !== "gzip") throw refused("the answer is compressed, expected gzip or no compression");
+  if (coding !== "gzip") throw refuse("the answer is compressed, expected gzip or no compression");
   return pipeline(response, createGunzip(), () => undefined);
 }

@@ -5,7 +5,7 @@ type Decoder = Pick<InstanceType<typeof TextDecoder>, "decode">;
 /** The name that TextDecoder gives an encoding; null: it does not know it. */
 export function encodingOf(label: string): string | null {
   try {
-    // Everybody in Korea calls it so, but no standard does.
+    // Korean programs use this name, but no standard has it.
     return new TextDecoder(/^cp949$/i.test(label) ? "euc-kr" : label).encoding;
   } catch {
     return null;
@@ -18,7 +18,7 @@ export const decoderOf = (encoding: string): Decoder =>
     ? koreanDecoder()
     : new TextDecoder(encoding, { fatal: encoding === "utf-8" });
 
-/** What a decoder makes of bytes that the encoding does not have, and NUL, which is UTF-16 read as something else. */
+/** Characters that a decoder gives for bytes outside of the encoding, and NUL, which is UTF-16 read as another encoding. */
 export const NO_TEXT = /[\ufffd\u0000\u0080-\u009f]/;
 
 /** Encodings of East Asia, each with a language that is written in it. */

@@ -9,8 +9,8 @@ import {
   type Micros,
 } from "../market/decimal.ts";
 import { FIRST_DATE, parseDate, parseSession, type Day, type Session } from "../market/session.ts";
-import { dateSlip, levelSlip, numberSlip } from "./written-forms.ts";
-import { detached } from "./text-reader.ts";
+import { dateSlip, levelSlip, numberSlip } from "./slips.ts";
+import { detach } from "./text-reader.ts";
 
 /** Parses the cells of a column. */
 export interface Field<T> {
@@ -88,7 +88,7 @@ export const idField: Field<string> = {
   expected: `a lowercase slug such as ddr5-16gb-spot, at most ${MAX_ID_CHARACTERS} characters`,
   parse: (text) =>
     text.length <= MAX_ID_CHARACTERS && /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(text)
-      ? detached(text)
+      ? detach(text)
       : undefined,
 };
 
@@ -115,7 +115,7 @@ function secretSlip(text: string): string {
 const textUpTo = (maxCharacters: number): Field<string> => ({
   expected: `text of 1 to ${maxCharacters} characters without control characters`,
   parse: (text) =>
-    text.trim() !== "" && isPublishable(text, maxCharacters) ? detached(text) : undefined,
+    text.trim() !== "" && isPublishable(text, maxCharacters) ? detach(text) : undefined,
   remedy: secretSlip,
 });
 
@@ -132,7 +132,7 @@ export const urlField: Field<string> = {
     /^https?:\/\/[^\s/]/i.test(text) &&
     !/\s/.test(text) &&
     URL.canParse(text)
-      ? detached(text)
+      ? detach(text)
       : undefined,
   remedy: secretSlip,
 };

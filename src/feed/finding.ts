@@ -68,12 +68,12 @@ export interface GateInput {
   /** The ids of contracts whose series changed in this run. */
   readonly touched: readonly string[];
   readonly given: GivenLevels;
-  /** What the gates on the time find. */
+  /** The findings of the gates on the time. */
   readonly time: readonly TimeFinding[];
 }
 
 /** One refusal. */
-export interface Finding {
+export interface GateFinding {
   /** Null: it concerns an index, or the whole run. */
   readonly contract: string | null;
   /** The id of the index that it concerns. */
@@ -84,6 +84,6 @@ export interface Finding {
   readonly text: string;
   /** Whether only a break lets it through, and `--accept` does not. */
   readonly needsBreak?: true;
-  /** What to do, if the gate's own words would mislead. */
+  /** The way on, if the gate's own words would mislead. */
   readonly remedy?: string;
 }

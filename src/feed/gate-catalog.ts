@@ -3,15 +3,21 @@ import { changedTerms, TERMS, type Contract, type EarlierTerms } from "../market
 import { FULLEST } from "../market/tier.ts";
 import { recordsOf, tierView } from "../market/view.ts";
 import { quoted } from "./complaints.ts";
-import type { Finding, GateInput } from "./finding.ts";
+import type { GateFinding, GateInput } from "./finding.ts";
 
 /**
  * Terms of published levels that change although no break of the run comes before the level: by the
  * catalog alone, or because the run withdraws the break that changed them.
  */
-export function termsWithoutBreak({ head, catalog, before, after, given }: GateInput): Finding[] {
+export function termsWithoutBreak({
+  head,
+  catalog,
+  before,
+  after,
+  given,
+}: GateInput): GateFinding[] {
   const byId = new Map(head?.catalog.map((contract) => [contract.id, contract]));
-  return catalog.flatMap((now): Finding[] => {
+  return catalog.flatMap((now): GateFinding[] => {
     const { id } = now;
     const last = byId.get(id);
     const old = before.get(id);
@@ -35,7 +41,7 @@ export function termsWithoutBreak({ head, catalog, before, after, given }: GateI
 }
 
 /** The finding on terms that change; null: they do not. `earlier` are those that a break changed. */
-function termsFinding(old: Contract, now: Contract, earlier: EarlierTerms): Finding | null {
+function termsFinding(old: Contract, now: Contract, earlier: EarlierTerms): GateFinding | null {
   const fields = Object.keys(changedTerms(old, now)) as (keyof typeof TERMS)[];
   if (fields.length === 0) return null;
   const quotedOrNone = (value: string | null): string => (value === null ? "none" : quoted(value));
@@ -55,7 +61,7 @@ function termsFinding(old: Contract, now: Contract, earlier: EarlierTerms): Find
 }
 
 /** The contracts on the head's boards that the catalog lacks. */
-export function missingContracts({ head, catalog, before }: GateInput): Finding[] {
+export function missingContracts({ head, catalog, before }: GateInput): GateFinding[] {
   if (head === null) return [];
   const there = new Set(catalog.map(({ id }) => id));
   const market = { ...head, seriesOf: (id: string) => before.get(id) };
@@ -70,13 +76,13 @@ export function missingContracts({ head, catalog, before }: GateInput): Finding[
 }
 
 /** The contracts that enter or leave the free slice. */
-export function changedFreeSlice({ head, catalog }: GateInput): Finding[] {
+export function changedFreeSlice({ head, catalog }: GateInput): GateFinding[] {
   if (head === null) return [];
   const idsOf = (contracts: readonly Contract[]): string[] =>
     contracts.filter(({ free }) => free).map(({ id }) => id);
   const old = idsOf(head.catalog);
   const now = idsOf(catalog);
-  const finding = (contract: string, measured: "added" | "removed", verb: string): Finding => ({
+  const finding = (contract: string, measured: "added" | "removed", verb: string): GateFinding => ({
     contract,
     measured,
     limit: null,

@@ -14,12 +14,12 @@ import {
 } from "../market/decimal.ts";
 import type { Level, Series } from "../market/series.ts";
 import { sessionKey, SESSIONS_PER_DAY, type Session } from "../market/session.ts";
-import type { Finding, GateInput, GateLimits } from "./finding.ts";
+import type { GateFinding, GateInput, GateLimits } from "./finding.ts";
 
 /** The successive levels, new in this run, that move by more than the limit. */
-export function movesAbove(input: GateInput, limits: GateLimits): Finding[] {
+export function movesAbove(input: GateInput, limits: GateLimits): GateFinding[] {
   const contracts = new Map(input.catalog.map((contract) => [contract.id, contract]));
-  const found: Finding[] = [];
+  const found: GateFinding[] = [];
   for (const id of input.touched) {
     const contract = contracts.get(id);
     const after = input.after.get(id);
@@ -79,7 +79,7 @@ const MAX_BOARD_SESSIONS = 7 * SESSIONS_PER_DAY;
 export function boardMoveAbove(
   { catalog, head, after, session }: GateInput,
   { maxBoardMoveMicros }: GateLimits,
-): Finding[] {
+): GateFinding[] {
   if (head === null) return [];
   const moves: Ratio[] = [];
   for (const { id } of catalog) {
@@ -116,7 +116,7 @@ const compareRatios = (a: Ratio, b: Ratio): number =>
   Number(a.numerator * b.denominator - b.numerator * a.denominator);
 
 /** Less of the catalog is covered than the limit. */
-export function tooFew(input: GateInput, { minCoverageMicros }: GateLimits): Finding[] {
+export function tooFew(input: GateInput, { minCoverageMicros }: GateLimits): GateFinding[] {
   const { catalog, after, session } = input;
   const { covered, contracts, missing, pct, within } = coverageOf(
     catalog,
@@ -152,7 +152,10 @@ function staleSession({ session, given }: GateInput): Session | null {
  * The run gives levels for its session, and none has moved for more sessions than the limit. Before the
  * first publication there is no level to repeat.
  */
-export function unmovedTooLong(input: GateInput, { maxUnchangedSessions }: GateLimits): Finding[] {
+export function unmovedTooLong(
+  input: GateInput,
+  { maxUnchangedSessions }: GateLimits,
+): GateFinding[] {
   const since = unmovedSince(input);
   if (since === null || input.head === null) return [];
   const limit = Math.max(maxUnchangedSessions, ...givenForSession(input).map(cadenceSessions));
@@ -171,7 +174,7 @@ export function unmovedTooLong(input: GateInput, { maxUnchangedSessions }: GateL
 export function tooFarAhead(
   { session, head, time }: GateInput,
   { maxGapSessions }: GateLimits,
-): Finding[] {
+): GateFinding[] {
   const measured = session - (head?.session ?? session);
   if (head === null || measured <= maxGapSessions) return time.filter(({ gate }) => gate === "gap");
   const text =

@@ -5,7 +5,7 @@ import { eachRelative, type IndexValues } from "../market/members.ts";
 import { stayingDays } from "../market/published-series.ts";
 import type { Series } from "../market/series.ts";
 import { dateText, type Day } from "../market/session.ts";
-import type { Finding, GateInput, GateLimits } from "./finding.ts";
+import type { GateFinding, GateInput, GateLimits } from "./finding.ts";
 
 /** In percent: a larger change of a published day's value is refused. */
 const MAX_CORRECTION_PCT = 1;
@@ -21,10 +21,10 @@ const NAMES_SHOWN = 3;
 export function seriesMovesAbove(
   { after, series, head, kind }: GateInput,
   { maxIndexMoveMicros }: GateLimits,
-): Finding[] {
+): GateFinding[] {
   const limitPct = Number(formatMicros(maxIndexMoveMicros));
   const seriesOf = (id: string) => after.get(id);
-  const found: Finding[] = [];
+  const found: GateFinding[] = [];
   for (const [index, { chained, values }] of series) {
     const before = head?.series.get(index)?.chained ?? null;
     if (before === null || chained === null || values === null) continue;

@@ -5,7 +5,7 @@
 import { InputError } from "../lib/errors.ts";
 import { TIME_GATES, type TimeGateName, type TimeGates } from "../snapshot/log/time-gates.ts";
 import { quoted } from "./complaints.ts";
-import type { Finding, GateInput, GateLimits } from "./finding.ts";
+import type { GateFinding, GateInput, GateLimits } from "./finding.ts";
 import { changedFreeSlice, termsWithoutBreak, missingContracts } from "./gate-catalog.ts";
 import {
   boardMoveAbove,
@@ -19,14 +19,14 @@ import { seriesMovesAbove } from "./gate-series.ts";
 
 interface Gate {
   /** The refusals of a run; empty: it passes. */
-  find(input: GateInput, limits: GateLimits): Finding[];
+  find(input: GateInput, limits: GateLimits): GateFinding[];
   /** Whether it refuses nothing on a closed day. */
   readonly restsOnClosedDays?: true;
   /** Whether it refuses the run as a whole, so that `--accept` names no contracts. */
   readonly isWhole?: true;
   /** When to let it through, before "publish with --accept …". */
   readonly ifRight: string;
-  /** What else to do. */
+  /** Another way on. */
   readonly instead?: string;
 }
 
@@ -110,16 +110,16 @@ export function acceptanceOf(text: string): Acceptance {
 
 /** The limits of a run, and the gates that it accepts. */
 export interface GateOptions extends GateLimits {
-  /** Lets all moves through, if there are any. */
+  /** `--accept-moves`: accepts every move above the limit. */
   readonly acceptMoves: boolean;
-  /** Lets sparse levels through, if they are. */
+  /** `--allow-sparse`: accepts a coverage below the limit. */
   readonly allowSparse: boolean;
   readonly accept?: readonly Acceptance[];
   /** Whether the sources do not price on the session's day. */
   readonly isClosedDay?: boolean;
 }
 
-/** What of the options concerns the time of the entry. */
+/** The options on the time of the entry. */
 export const timeGatesOf = ({ maxGapSessions, accept = [] }: GateOptions): TimeGates => ({
   maxGapSessions,
   accept: accept.map(({ gate }) => gate).filter(isTimeGate),
@@ -128,18 +128,18 @@ export const timeGatesOf = ({ maxGapSessions, accept = [] }: GateOptions): TimeG
 const isTimeGate = (gate: GateName): gate is TimeGateName => gate in TIME_GATES;
 
 /** A finding that is let through, as the manifest keeps it. */
-export type Accepted = Pick<Finding, "contract" | "index" | "measured" | "limit"> & {
+export type Accepted = Pick<GateFinding, "contract" | "index" | "measured" | "limit"> & {
   readonly gate: GateName;
 };
 
-/** What the gates say of a run. */
+/** The judgement of all gates on a run. */
 export interface Verdict {
   /** One line per refusal; empty: all gates pass. */
   readonly refusals: readonly string[];
-  /** What to do, for each gate that refuses. */
+  /** The ways on, for each gate that refuses. */
   readonly remedies: readonly string[];
   readonly refusing: readonly GateName[];
-  /** What `--accept` names although no gate refuses it, one line each. */
+  /** The parts of `--accept` that no gate refuses, one line each. */
   readonly unneeded: readonly string[];
   /** Why the feed may be the head's feed again, although no gate refuses that; null: it is not. */
   readonly repeat: string | null;
@@ -149,15 +149,15 @@ export interface Verdict {
 
 /** Judges the ledger that the run would publish. Never throws. */
 export function judge(input: GateInput, options: GateOptions): Verdict {
-  const refusedBy = new Map<GateName, readonly Finding[]>();
+  const refusedBy = new Map<GateName, readonly GateFinding[]>();
   const unneeded: string[] = [];
   const accepted: Accepted[] = [];
   for (const gate of GATE_NAMES) {
-    const findings: readonly Finding[] = isResting(gate, options)
+    const findings: readonly GateFinding[] = isResting(gate, options)
       ? []
       : GATES[gate].find(input, options);
     const accepts = acceptsOf(gate, options);
-    const isAccepted = (finding: Finding): boolean =>
+    const isAccepted = (finding: GateFinding): boolean =>
       !finding.needsBreak &&
       accepts.some(({ ids }) => ids === null || ids.includes(concernedBy(finding) ?? ""));
     const refused = findings.filter((finding) => !isAccepted(finding));
@@ -180,7 +180,7 @@ export function judge(input: GateInput, options: GateOptions): Verdict {
 }
 
 /** The id of the contract or index that a finding concerns; null: the whole run. */
-const concernedBy = ({ contract, index }: Finding): string | null => contract ?? index ?? null;
+const concernedBy = ({ contract, index }: GateFinding): string | null => contract ?? index ?? null;
 
 const isResting = (gate: GateName, { isClosedDay = false }: GateOptions): boolean =>
   isClosedDay && "restsOnClosedDays" in GATES[gate];
@@ -193,7 +193,7 @@ function acceptsOf(gate: GateName, options: GateOptions): readonly Acceptance[] 
 }
 
 /** The ways on for findings of one gate. The `--accept` lets exactly these through. */
-function remediesFor(gate: GateName, refused: readonly Finding[], verb: string): string[] {
+function remediesFor(gate: GateName, refused: readonly GateFinding[], verb: string): string[] {
   const { ifRight, ...more }: Gate = GATES[gate];
   const acceptable = refused.filter(({ needsBreak }) => !needsBreak);
   const ids = [...new Set(acceptable.flatMap((finding) => concernedBy(finding) ?? []))];
@@ -210,7 +210,7 @@ function remediesFor(gate: GateName, refused: readonly Finding[], verb: string):
 
 function unneededOf(
   gate: GateName,
-  findings: readonly Finding[],
+  findings: readonly GateFinding[],
   accept: readonly Acceptance[],
 ): string[] {
   const asked = accept.filter((item) => item.gate === gate);

@@ -6,7 +6,7 @@ import { dateText, sessionKey, type Day } from "../market/session.ts";
 import { Complaints, quoted } from "./complaints.ts";
 import type { TableRow, Where } from "./table-row.ts";
 import { plainName } from "./table-shape.ts";
-import { detached } from "./text-reader.ts";
+import { detach } from "./text-reader.ts";
 
 /** The kinds of input that give levels, in reporting order. */
 export const GIVEN_KINDS = ["quotes", "closes"] as const;
@@ -109,8 +109,8 @@ export class GivenLevels {
     if (!ignoreUnknown || known.has(id)) return false;
     const isCounted = this.unknown.has(id) || this.unknown.size < UNKNOWN_IDS_MAX;
     const near = came.trim() === "" ? undefined : this.contractOf(came);
-    if (near !== undefined && this.near.size < UNKNOWN_IDS_MAX) this.near.set(detached(id), near);
-    countUp(this.unknown, isCounted || this.near.has(id) ? detached(id) : null);
+    if (near !== undefined && this.near.size < UNKNOWN_IDS_MAX) this.near.set(detach(id), near);
+    countUp(this.unknown, isCounted || this.near.has(id) ? detach(id) : null);
     return true;
   }
 
@@ -137,12 +137,12 @@ export class GivenLevels {
     const id = row.text("id");
     const contract = this.byContract.get(id) ?? newContract(place, row.givenId);
     contract.rows += 1;
-    if (contract.rows === 1) this.byContract.set(detached(id), contract);
+    if (contract.rows === 1) this.byContract.set(detach(id), contract);
     if (level !== null) {
       const levels = (contract.levels[kind] ??= []);
       this.#addRow(levels, id, level, complaints);
       this.rows[kind] += 1;
-    } else if (this.rules.holdInvalid) countUp(isLater ? this.later : this.held, detached(id));
+    } else if (this.rules.holdInvalid) countUp(isLater ? this.later : this.held, detach(id));
   }
 
   /**
@@ -238,7 +238,7 @@ export class GivenLevels {
 
 const newContract = (place: number, [column, id]: GivenContract["came"]): GivenContract => ({
   place,
-  came: [detached(column), detached(id)],
+  came: [detach(column), detach(id)],
   rows: 0,
   levels: {},
 });

@@ -16,10 +16,10 @@ class NumberText {
 }
 
 /** A row: an object, or an array for a map. `cellText` reads the values; JSON.stringify shows them in messages. */
-export type Item = Readonly<Record<string, unknown>> | readonly unknown[];
+export type JsonRow = Readonly<Record<string, unknown>> | readonly unknown[];
 
 /** Receives an item, its position, and the fields that stand in it more than once. */
-type TakeItem = (item: Item, position: number, repeated: readonly string[]) => void;
+type TakeRow = (item: JsonRow, position: number, repeated: readonly string[]) => void;
 
 /** Receives a fault; position null means the whole text. */
 type TakeFault = (finding: string, position: number | null) => void;
@@ -43,7 +43,7 @@ const MAX_AROUND_CHARACTERS = 16_000_000;
  * Reads an array of objects; positions are indices from 0. Stops at the first fault. Holds the text of at
  * most one item, and the text around the rows.
  */
-export function jsonReader(take: TakeItem, fault: TakeFault, form: JsonForm): TextReader {
+export function jsonReader(take: TakeRow, fault: TakeFault, form: JsonForm): TextReader {
   const { path, hasArrays, remedy } = form;
   const findRows = arrayFinder(path);
   let place: "before" | "within" | "after" = "before";
@@ -214,7 +214,7 @@ function nameIn(quoted: string): string {
 }
 
 /** Reads an object per line; positions are line numbers from 1, empty lines included. */
-export function ndjsonReader(take: TakeItem, fault: TakeFault, hasArrays = false): TextReader {
+export function ndjsonReader(take: TakeRow, fault: TakeFault, hasArrays: boolean): TextReader {
   let line = 0;
   return lineReader((text, isEnded) => {
     line += 1;
@@ -231,7 +231,7 @@ export function ndjsonReader(take: TakeItem, fault: TakeFault, hasArrays = false
 function takeText(
   text: string,
   position: number,
-  take: TakeItem,
+  take: TakeRow,
   fault: TakeFault,
   hasArrays: boolean,
 ): boolean {
@@ -242,7 +242,7 @@ function takeText(
   }
   const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
   if ((isObject && !(value instanceof NumberText)) || (hasArrays && Array.isArray(value))) {
-    take(value as Item, position, repeatedMembers(text));
+    take(value as JsonRow, position, repeatedMembers(text));
   } else {
     fault("expected an object", position);
   }

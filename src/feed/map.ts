@@ -17,7 +17,7 @@ import {
   currencyIn,
   dateForm,
   numberForm,
-  unmarked,
+  takeOffMarks,
   type DayOfMonth,
   type Marks,
   type WrittenForm,
@@ -78,20 +78,20 @@ export function ourCell(
   if (form === null) return cell;
   const whole = form.ours(cell);
   if (whole !== undefined || map.marks.size === 0) return whole;
-  const { text } = unmarked(cell, map.marks);
+  const { text } = takeOffMarks(cell, map.marks);
   return text === "" ? text : form.ours(text);
 }
 
 /** The id that an id is without its marks; undefined: it has none, or is an id with them. */
 function unmarkedId({ ids, marks }: FeedMap, cell: string): string | undefined {
   if (marks.size === 0 || idField.parse(cell) !== undefined) return undefined;
-  const { text } = unmarked(cell, marks);
+  const { text } = takeOffMarks(cell, marks);
   return ids.get(text) ?? idField.parse(text);
 }
 
 /** The bases that the marks of a cell tell. */
 export function basesOf(map: FeedMap, cell: string): readonly string[] {
-  return map.marks.size === 0 ? [] : unmarked(cell, map.marks).bases;
+  return map.marks.size === 0 ? [] : takeOffMarks(cell, map.marks).bases;
 }
 
 const TABLES = [QUOTES, CLOSES];
@@ -223,6 +223,9 @@ const MEMBERS = {
   wide: [`an object {ours: theirs} with ${TIMES.join(" or ")}`, isObject],
 } as const satisfies Record<string, readonly [string, (value: unknown) => boolean]>;
 
+/** A map as its file has it. */
+export type MapDraft = Record<string, unknown>;
+
 /** The names of its members. */
 export const MAP_MEMBERS: readonly string[] = Object.keys(MEMBERS);
 
@@ -269,7 +272,7 @@ function skipOf(value: unknown): SkippedLines | null {
 }
 
 /** The map that a value is, or most of it if `refuse` was called. */
-export function mapOf(value: unknown, name: string, refuse: Refuse): FeedMap | null {
+function mapOf(value: unknown, name: string, refuse: Refuse): FeedMap | null {
   if (!isObject(value)) {
     refuse("", value, `an object with ${MAP_MEMBERS.join(", ")}, or some of them`);
     return null;

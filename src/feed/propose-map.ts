@@ -1,56 +1,35 @@
 /**
- * Proposes a map for a file of levels from the file alone: encoding, format, delimiter, header, the forms of numbers and
- * dates, and the columns of ours. A proposal is shown with the rows that it reads, because only a person knows the market.
+ * Proposes a map for a file of levels from the file alone: the columns of ours, their ids, and the forms of numbers and
+ * dates. A proposal is shown with the rows that it reads, because only a person knows the market.
  */
 import type { Contract } from "../market/contract.ts";
 import { parseDate, parseSession } from "../market/session.ts";
-import { csvReader } from "./csv-reader.ts";
-import { decoderOf, eastAsianReadings, encodingOf } from "./encodings.ts";
+import {
+  affixesOf,
+  bodyOf,
+  countIn,
+  formsFor,
+  isNumber,
+  isValue,
+  MOST,
+  NUMBER_FORMS,
+} from "./cell-forms.ts";
 import { idField } from "./fields.ts";
 import type { GivenKind } from "./given-levels.ts";
-import { leavesOf } from "./json-reader.ts";
-import { isMark, MAP_MEMBERS } from "./map.ts";
+import { MAP_MEMBERS, type MapDraft } from "./map.ts";
+import { readSample, type Sample } from "./sample-table.ts";
 import { CLOSES, columnLike, plainName, QUOTES } from "./table-shape.ts";
-import {
-  currencyIn,
-  DATE_FORMS,
-  dateForm,
-  MONTH_FORMS,
-  numberForm,
-  type WrittenForm,
-} from "./written-forms.ts";
-
-/** A map as its file has it. */
-export type MapDraft = Record<string, unknown>;
+import { currencyIn, dateForm } from "./written-forms.ts";
 
 export interface Proposal {
   readonly kind: GivenKind;
   readonly map: MapDraft;
-  /** What a person must decide. */
+  /** The decisions that are left to a person. */
   readonly questions: readonly string[];
 }
 
-/** The most characters and rows that a proposal looks at. */
-const SAMPLE_CHARACTERS = 16_000_000;
-const SAMPLE_ROWS = 2_000;
-/** The most columns of JSON: each row may have names of its own, and each row gets a cell for each name. */
-const SAMPLE_COLUMNS = 1_000;
 /** More records that are no rows are no remarks, but another table. */
 const REMARKS_MAX = 20;
-/** The share of cells that decides about the content of a column. */
-const MOST = 0.6;
-
-/** A table as it came. */
-interface Sample {
-  /** The names of the columns; a number is a place. */
-  readonly header: readonly (string | number)[];
-  readonly rows: readonly (readonly string[])[];
-  /** The members of the map that lead to these rows. */
-  readonly map: MapDraft;
-  /** Of CSV, the text of each row's first line. */
-  readonly lines: readonly string[];
-}
-
 /** Proposes a map for the bytes of a file called `stem`; null: they are no table. `as`: the kind of its levels; null: unknown. */
 export function proposeMap(
   bytes: Uint8Array,
@@ -58,171 +37,15 @@ export function proposeMap(
   stem: string,
   as: GivenKind | null,
 ): Proposal | null {
-  const encoding = likelyEncoding(bytes);
-  const text = decoderOf(encoding).decode(bytes).slice(0, SAMPLE_CHARACTERS);
-  const sample = jsonSample(text) ?? csvSample(text);
+  const sample = readSample(bytes);
   if (sample === null || sample.rows.length === 0) return null;
   const { kind, map, questions } = columnsOf(sample, catalog, stem, as);
-  return {
-    kind,
-    map: inOrder({
-      ...(encoding === "utf-8" ? {} : { encoding }),
-      ...sample.map,
-      ...map,
-    }),
-    questions,
-  };
+  return { kind, map: inOrder({ ...sample.map, ...map }), questions };
 }
 
 /** The members in the order of the documents. */
 const inOrder = (map: MapDraft): MapDraft =>
   Object.fromEntries(MAP_MEMBERS.flatMap((name) => (name in map ? [[name, map[name]]] : [])));
-
-/** The encoding that a text most likely has. */
-function likelyEncoding(bytes: Uint8Array): string {
-  const [first, second] = bytes;
-  if (first === 0xff && second === 0xfe) return "utf-16le";
-  if (first === 0xfe && second === 0xff) return "utf-16be";
-  const start = bytes.subarray(0, 1_000);
-  const zeros = start.filter((byte, at) => byte === 0 && at % 2 === 1).length;
-  if (zeros > start.length / 4) return "utf-16le";
-  if (start.filter((byte) => byte === 0).length > start.length / 4) return "utf-16be";
-  try {
-    decoderOf("utf-8").decode(bytes);
-    return "utf-8";
-  } catch {
-    const at = bytes.findIndex((byte) => byte >= 0x80);
-    const begin = bytes.lastIndexOf(LINE_FEED, at) + 1;
-    const end = bytes.indexOf(LINE_FEED, at + 500);
-    const [reading] = eastAsianReadings(bytes.subarray(begin, end < 0 ? at + 1_000 : end));
-    return encodingOf(reading?.encoding ?? "windows-1252") as string;
-  }
-}
-
-const LINE_FEED = 10;
-
-// JSON
-
-/** The rows of JSON or NDJSON: the array with the most of them; null: the text is something else. */
-function jsonSample(text: string): Sample | null {
-  const [first] = /\S/.exec(text) ?? [];
-  if (first !== "[" && first !== "{") return null;
-  const lines = text.split("\n").slice(0, SAMPLE_ROWS);
-  const value = parsed(text);
-  const path = value === undefined ? "" : pathOfRows(value);
-  const rows =
-    value === undefined
-      ? lines.flatMap((line) => parsed(line) ?? [])
-      : path.split("\0").reduce(memberOf, value);
-  if (!Array.isArray(rows)) return null;
-  const leaves = rows.slice(0, SAMPLE_ROWS).map((row) => new Map(leavesOf(row)));
-  const names = [...new Set(leaves.flatMap((row) => [...row.keys()]))].slice(0, SAMPLE_COLUMNS);
-  const isPlaces = Array.isArray(rows[0]);
-  return {
-    header: names.map((name) => (isPlaces ? Number(name) + 1 : name)),
-    rows: leaves.map((row) => names.map((name) => row.get(name) ?? "")),
-    map: path === "" ? {} : { rows: path.replaceAll("\0", ".") },
-    lines: [],
-  };
-}
-
-const memberOf = (value: unknown, name: string): unknown =>
-  name === "" ? value : (value as Record<string, unknown>)[name];
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text, (_key, value: unknown, context?: { source?: string }) =>
-      typeof value === "number" ? (context?.source ?? String(value)) : value,
-    );
-  } catch {
-    return undefined;
-  }
-}
-
-/** The members up to the longest array of objects or arrays, between NULs; empty: it is the value, or there is none. */
-function pathOfRows(value: unknown): string {
-  let longest = { path: "", length: Array.isArray(value) && isRows(value) ? value.length : 0 };
-  const visit = (each: unknown, path: string, depth: number): void => {
-    if (typeof each !== "object" || each === null || depth > 6) return;
-    if (isRows(each) && each.length > longest.length) longest = { path, length: each.length };
-    // A row can have arrays of its own.
-    if (isRows(each) && each.length > 2) return;
-    for (const [name, inner] of Object.entries(each))
-      visit(inner, path === "" ? name : `${path}\0${name}`, depth + 1);
-  };
-  visit(value, "", 0);
-  return longest.path;
-}
-
-/** Whether a value is an array of objects, or of arrays. */
-function isRows(value: unknown): value is unknown[] {
-  if (!Array.isArray(value) || value.length === 0) return false;
-  const isArray = Array.isArray(value[0]);
-  return value.every(
-    (row) => typeof row === "object" && row !== null && Array.isArray(row) === isArray,
-  );
-}
-
-// CSV
-
-/** The rows of CSV with its likeliest delimiter; null: no lines have columns. */
-function csvSample(text: string): Sample | null {
-  const lines = text.split("\n").map((line) => line.replace(/\r$/, ""));
-  const [, separator] = /^"?sep=([^"])"?$/i.exec(lines[0] ?? "") ?? [];
-  const found = [",", ";", "\t", "|"]
-    .map((delimiter) => ({ delimiter, ...shapeOf(lines, delimiter) }))
-    .filter(({ delimiter }) => separator === undefined || delimiter === separator)
-    .reduce((one, other) => (other.score > one.score ? other : one), {
-      delimiter: ",",
-      score: 0,
-      at: 0,
-    });
-  if (found.score === 0) return null;
-  const { delimiter, at } = found;
-  const records: (readonly string[])[] = [];
-  const raw: string[] = [];
-  const reader = csvReader(
-    (record, line) => {
-      records.push(record);
-      raw.push(lines[line - 1] ?? "");
-      return records.length <= SAMPLE_ROWS;
-    },
-    () => {},
-    { delimiter, skip: { first: at, numbers: new Set(), starts: [] }, remedy: () => "" },
-  );
-  if (reader.read(`${lines.join("\n")}\n`)) reader.end();
-  const [head = [], ...others] = records;
-  const hasHeader = !head.some(isValue);
-  const skip = at - (separator === undefined ? 0 : 1) > 0 ? { skip: at } : {};
-  return {
-    header: hasHeader ? head : head.map((_, index) => index + 1),
-    rows: hasHeader ? others : records,
-    map: {
-      ...(delimiter === "," ? {} : { delimiter }),
-      ...(hasHeader ? {} : { header: false }),
-      ...skip,
-    },
-    lines: hasHeader ? raw.slice(1) : raw,
-  };
-}
-
-/** How many lines have the usual number of cells with a delimiter, and which is the first of them. */
-function shapeOf(lines: readonly string[], delimiter: string): { score: number; at: number } {
-  const counts = lines
-    .slice(0, SAMPLE_ROWS)
-    .map((line) => line.replaceAll(/"[^"]*"/g, "").split(delimiter).length - 1);
-  const byCount = Map.groupBy(
-    counts.filter((count) => count > 0),
-    (count) => count,
-  );
-  const [usual, all] = [...byCount].reduce(
-    (one, other) => (other[1].length > one[1].length ? other : one),
-    [0, [] as number[]],
-  );
-  return { score: all.length, at: Math.max(0, counts.indexOf(usual)) };
-}
-
-// What columns hold
 
 interface Column {
   readonly at: number;
@@ -239,47 +62,6 @@ interface TimeColumn {
   readonly forms: readonly string[];
   /** Whether a row has a time, so that it is no remark. */
   readonly isTimed: (row: readonly string[]) => boolean;
-}
-
-/** Decimal and thousands, in the order in which they are tried. */
-const NUMBER_FORMS = [".", ".,", ",.", ",", ", ", ". ", ".'", ",'"].map(
-  ([decimal = ".", thousands = ""]) => ({
-    decimal,
-    thousands,
-    form: numberForm(decimal, thousands),
-  }),
-);
-
-/** A number, with the texts around it. */
-const AFFIXED = /^([^\d]*?)\s*(\d(?:[\d.,'’\s]*\d)?)\s*([^\d]*)$/;
-/** A longer text beside a number is a unit or a name. */
-const MARK_CHARACTERS = 3;
-
-const bodyOf = (cell: string): string => AFFIXED.exec(cell)?.[2] ?? "";
-const affixesOf = (cell: string): readonly string[] => {
-  const [, before = "", , after = ""] = AFFIXED.exec(cell) ?? [];
-  return [before, after].flatMap((text) => text.split(/\s+/)).filter((text) => text !== "");
-};
-
-/** Whether a cell is a number in some form, with texts beside it that `fit`. */
-const isNumberWith = (cell: string, fit: (text: string) => boolean): boolean =>
-  cell.length <= 80 &&
-  NUMBER_FORMS.some(({ form }) => form.ours(bodyOf(cell)) !== undefined) &&
-  affixesOf(cell).every((text) => currencyIn(text) !== null || fit(text));
-const isNumber = (cell: string): boolean =>
-  isNumberWith(cell, (text) => text.length <= MARK_CHARACTERS && isMark(text));
-/** Whether a cell is a number or a time, and no name of a column. */
-const isValue = (cell: string): boolean =>
-  isNumberWith(cell, () => false) ||
-  formsFor([cell]).forms.length > 0 ||
-  parseSession(cell) !== null;
-
-/** Whether most cells fit from the first to the last that does, and how many: above and below stand remarks. */
-function countIn(cells: readonly string[], fits: (cell: string) => boolean): number {
-  const hits = cells.map(fits);
-  const span = hits.slice(hits.indexOf(true), hits.lastIndexOf(true) + 1);
-  const count = span.filter((hit) => hit).length;
-  return count >= MOST * span.length ? count : 0;
 }
 
 /** Whether a column has our name for a time. */
@@ -313,36 +95,6 @@ function timeColumn({ header, rows }: Sample): TimeColumn | undefined {
     )[0];
 }
 
-/** A longer text is no date with a time of day. */
-const TIMED_CHARACTERS = 80;
-
-/** The forms of dates that read the most cells; several, if they read them differently. */
-function formsFor(cells: readonly string[]): { forms: readonly string[]; count: number } {
-  const hasTime = cells.some((cell) => /[T ]\d\d?:\d\d/.test(cell.slice(0, TIMED_CHARACTERS)));
-  const candidates = [
-    ...DATE_FORMS,
-    ...MONTH_FORMS,
-    ...(hasTime ? DATE_FORMS.map((form) => `${form}*`) : []),
-    ...(cells.every(isFullMinute) ? ["X", "x"] : []),
-  ];
-  const found = candidates.map((form) => {
-    const { ours } = dateForm([form], "first") as WrittenForm;
-    const dates = cells.map((cell) => ours(cell));
-    return { form, dates, count: countIn(cells, (cell) => ours(cell) !== undefined) };
-  });
-  const count = Math.max(0, ...found.map((each) => each.count));
-  const texts = new Set<string>();
-  const forms = found
-    .filter((each) => count > 0 && each.count === count)
-    .filter(({ dates }) => texts.size < texts.add(dates.join()).size)
-    .map(({ form }) => form);
-  return { forms, count };
-}
-
-/** Whether digits can be the time of a level in seconds or milliseconds: another number of this length seldom fits. */
-const isFullMinute = (cell: string): boolean =>
-  !/^\d{9,13}$/.test(cell) || Number(cell) % (cell.length > 10 ? 60_000 : 60) === 0;
-
 /** The other columns, with their cells in the rows that have a level. */
 function otherColumns({ header, rows }: Sample, time: TimeColumn | undefined): readonly Column[] {
   const timed =
@@ -355,8 +107,6 @@ function otherColumns({ header, rows }: Sample, time: TimeColumn | undefined): r
     return [{ at, name, cells, isNumeric: countIn(cells, isNumber) > 0 }];
   });
 }
-
-// Which column is which
 
 /** Names of the level among several numbers, the likeliest first. Another name is a guess that the rows show. */
 const LEVEL_NAMES = [
@@ -441,7 +191,7 @@ function areContracts(numeric: readonly Column[], ids: Ids): boolean {
 const timeOf = (kind: GivenKind, hasDates: boolean): string =>
   kind === "closes" ? "date" : hasDates ? "as_of" : "session_utc";
 
-/** What the map calls a column: its name if it alone has it, or its place. */
+/** The column as the map names it: by its name if no other column has it, or by its place. */
 function theirs(header: Sample["header"], at: number): string | number {
   const name = header[at] ?? at + 1;
   return typeof name === "number" || header.indexOf(name) === header.lastIndexOf(name)
@@ -502,7 +252,7 @@ class Ids {
 
   /** Theirs by ours, without those that are the same. */
   mapOf(names: readonly string[]): Record<string, string> {
-    const entries = names.map((name) => [name, this.of(name) ?? slugOf(name)] as const);
+    const entries = names.map((name) => [name, this.of(name) ?? idFrom(name)] as const);
     const unknown = names.filter((name) => this.of(name) === undefined);
     if (this.isKnown && unknown.length > 0)
       this.#questions.push(
@@ -529,11 +279,11 @@ class Ids {
     if (found !== undefined) return found;
     this.#questions.push("the file names no contract: write its id in constants");
     const isPlain = typeof name !== "string" || rankOf(name) < LEVEL_NAMES.length;
-    return slugOf(isPlain ? stem : name) || slugOf(stem) || "unknown";
+    return idFrom(isPlain ? stem : name) || idFrom(stem) || "unknown";
   }
 }
 
-const slugOf = (name: string): string => {
+const idFrom = (name: string): string => {
   const slug = name
     .normalize("NFKD")
     .toLowerCase()

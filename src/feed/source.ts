@@ -35,9 +35,9 @@ const FORMAT_OF_EXTENSION: Readonly<Record<string, Format>> = {
 };
 
 /**
- * The source that an argument names, not yet opened. `headers` (by lower-case name) go with the requests
- * to an address, and are never shown. An address can redirect to `allowedHosts`. Throws InputError for other addresses, and for a variable such as
- * HTTP_PROXY that names no proxy.
+ * The source that an argument names, not yet opened. `headers` (by lower-case name) go with the requests to an
+ * address, and are never shown. An address can redirect to `allowedHosts`. Throws InputError for an address of another
+ * scheme, and for a variable such as HTTP_PROXY that names no proxy.
  */
 export function sourceOf(
   location: string,
@@ -49,7 +49,7 @@ export function sourceOf(
     return {
       name: "standard input",
       format: null,
-      open: () => named("standard input", process.stdin),
+      open: () => bytesOf("standard input", process.stdin),
     };
   }
   if (/^https?:\/\//i.test(location) && URL.canParse(location)) {
@@ -62,7 +62,7 @@ export function sourceOf(
   return {
     name: location,
     format: formatOf(location),
-    open: () => named(location, createReadStream(location)),
+    open: () => bytesOf(location, createReadStream(location)),
   };
 }
 
@@ -98,7 +98,7 @@ function addressSource(
         const retryAfterMs = cause instanceof RetryLater ? cause.afterMs : 0;
         throw unreadable("fetch", name, cause, true, retryAfterMs, proxyHint(url, proxies, cause));
       }
-      yield* named(name, body, true);
+      yield* bytesOf(name, body, true);
     },
   };
 }
@@ -118,7 +118,7 @@ function formatOf(location: string): Format | null {
 }
 
 /** A stream's bytes. `comesLater`: a source that breaks off may be whole later. */
-async function* named(
+async function* bytesOf(
   name: string,
   stream: Readable,
   comesLater = false,

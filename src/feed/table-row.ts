@@ -4,7 +4,7 @@ import type { Field } from "./fields.ts";
 import { basesOf, formOf, ourCell, type FeedMap } from "./map.ts";
 import type { InputSource } from "./source.ts";
 import type { TableShape } from "./table-shape.ts";
-import { levelSlip } from "./written-forms.ts";
+import { levelSlip } from "./slips.ts";
 
 /** Which rows are not wanted. */
 export interface RowFilter {
@@ -12,7 +12,7 @@ export interface RowFilter {
   leavesOut(id: string, came?: string): boolean;
   /** The contract with this id, or almost this name, for messages; undefined: none is known. */
   contractOf(name: string): string | undefined;
-  /** `holdInvalid`: nobody complains of cells that cannot be read, as who takes the row leaves it out. */
+  /** `holdInvalid`: no message names a cell that cannot be read, because the run leaves the row out. */
   readonly rules: { readonly holdInvalid: boolean };
 }
 
@@ -26,7 +26,7 @@ export class TableRow {
   readonly #rows: TableRows;
   /** As they came, in the order of the table's columns; undefined: the header lacks the column. */
   readonly #cells: readonly (string | null | undefined)[];
-  /** What messages call the columns. */
+  /** The names of the columns in messages. */
   readonly #names: readonly string[];
   /** Whether nobody has found a fault in this row so far. */
   isFaultless: boolean;
@@ -55,7 +55,7 @@ export class TableRow {
     return this.whereOf(this.position);
   }
 
-  /** The row's id as it came, and what messages call its column. */
+  /** The row's id as it came, and the name of its column in messages. */
   get givenId(): readonly [column: string, id: string] {
     return [this.#name("id"), this.#cell("id") ?? ""];
   }
@@ -140,7 +140,7 @@ export class TableRow {
   }
 }
 
-/** What a text seems to be that the field cannot parse; empty: nothing known. */
+/** A guess at a text that the field cannot parse, for the message; empty: none. */
 function slipIn<T>(text: string, field: Field<T>): string {
   const fits = (other: string): boolean => field.parse(other) !== undefined;
   return fits(text.trim()) ? "; no spaces" : (field.remedy?.(text, fits) ?? "");

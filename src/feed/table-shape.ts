@@ -96,7 +96,7 @@ export function nearestOf(name: string, names: Iterable<string>): string | undef
 const INDEX = "an index? Write the table without it (pandas: index=False)";
 
 /** The finding of a column, or of a field of an object, that the table does not have. */
-export function unknown(
+export function unknownName(
   noun: "column" | "field",
   name: string,
   at: number,

@@ -13,12 +13,12 @@ import {
 } from "./columns.ts";
 import { quoted, quotedList, type Complaints } from "./complaints.ts";
 import { csvReader } from "./csv-reader.ts";
-import { cellText, jsonReader, leavesOf, ndjsonReader, type Item } from "./json-reader.ts";
+import { cellText, jsonReader, leavesOf, ndjsonReader, type JsonRow } from "./json-reader.ts";
 import { ourCell, type FeedMap, type TheirColumn } from "./map.ts";
 import type { Format, InputSource } from "./source.ts";
 import { TableRow, type RowFilter, type TableRows, type Where } from "./table-row.ts";
-import { columnLike, nearestOf, unknown, type TableShape } from "./table-shape.ts";
-import { readText, sniffed } from "./text-reader.ts";
+import { columnLike, nearestOf, unknownName, type TableShape } from "./table-shape.ts";
+import { readText, sniff } from "./text-reader.ts";
 
 /**
  * Reads all rows of a source, and calls `take` for each, in their order. Adds a complaint for each row
@@ -99,7 +99,7 @@ export async function readTable(
   }
 }
 
-/** What to do about a file with this delimiter. */
+/** The way on for a file with this delimiter. */
 function delimiterRemedy(delimiter: string, { shape, map }: TableRows): string {
   const member = `"delimiter": ${JSON.stringify(delimiter)}`;
   if (map !== null) return `; write ${member} in ${map.name}`;
@@ -107,7 +107,7 @@ function delimiterRemedy(delimiter: string, { shape, map }: TableRows): string {
   return `${delimiter === ";" ? save : ""}${shape.level === undefined ? "" : `; --map reads it, with ${member}`}`;
 }
 
-/** What to do about an object that has an array at this path; null: the path is not known. */
+/** The way on for an object that has an array at this path; null: the path is not known. */
 function rowsRemedy(path: string | null, { source, shape, map }: TableRows): string {
   if (shape.level === undefined) return "";
   const member = `"rows": ${path === null || source.isAnswer ? "the path of the array" : quoted(path)}`;
@@ -121,7 +121,7 @@ async function formatOf(
   text: AsyncGenerator<string>,
   map: FeedMap | null,
 ): Promise<{ format: Format | null; chunks: AsyncIterable<string> }> {
-  const { first, chunks } = await sniffed(text);
+  const { first, chunks } = await sniff(text);
   // An empty file is not CSV, which has a header, nor JSON: only its name can say that it has no rows.
   if (first === null && source.format !== "ndjson") return { format: null, chunks };
   // The path of rows leads into one text of JSON, whatever the file is called.
@@ -266,7 +266,7 @@ function objectTaker(rows: TableRows) {
     if (shape.columns.includes(column)) missing.set(column, theirs);
   let items = 0;
 
-  const take = (item: Item, position: number, repeated: readonly string[]): void => {
+  const take = (item: JsonRow, position: number, repeated: readonly string[]): void => {
     countRow();
     items += 1;
     if (rows.isWide) return;
@@ -346,9 +346,9 @@ function objectTaker(rows: TableRows) {
       }
       const like = columnLike(name, shape);
       if (like === undefined ? map?.columns.size : map?.columns.has(like)) continue;
-      // What a field of another spelling holds is not read, and not missed.
+      // A misspelled field is not read, and the message about it is enough.
       if (like !== undefined) isFaultless = false;
-      found(unknown("field", name, -1, shape));
+      found(unknownName("field", name, -1, shape));
     }
     for (const name of repeated)
       fault(ours.get(name) ?? name, () => found(`the field ${quoted(name)} appears twice`));

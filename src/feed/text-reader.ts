@@ -13,7 +13,7 @@ const NEWLINE = 10;
 export const SAVE_AS = "in Excel save it as CSV UTF-8";
 
 /** The byte order marks (Latin-1) of encodings, and how messages call these. */
-const MARKS: readonly (readonly [start: string, encoding: string, name: string])[] = [
+const BYTE_ORDER_MARKS: readonly (readonly [start: string, encoding: string, name: string])[] = [
   ["\xef\xbb\xbf", "utf-8", "UTF-8"],
   ["\xff\xfe", "utf-16le", "UTF-16"],
   ["\xfe\xff", "utf-16be", "UTF-16"],
@@ -54,7 +54,7 @@ export async function* readText(
   /** The end of the line so far, in which a mark may go on. */
   let before = "";
   let line = 1;
-  for await (const text of decoded(source, complaints, encoding)) {
+  for await (const text of decode(source, complaints, encoding)) {
     const seen = before + text;
     const mark = MERGE_MARK.exec(seen);
     if (mark !== null) {
@@ -73,7 +73,7 @@ export async function* readText(
   }
 }
 
-async function* decoded(
+async function* decode(
   source: InputSource,
   complaints: Complaints,
   encoding: string,
@@ -168,9 +168,9 @@ function otherEncoding(bytes: Buffer, at: number, { isAnswer }: InputSource): st
   return `(is it ${named.join(", or ")}?); ${SAVE_AS}; ${byMap}`;
 }
 
-/** What a file seems to be that begins with other bytes than text in this encoding; null: it may be text. */
+/** The finding for a file that begins like one of another kind or encoding; null: it may be text in this encoding. */
 function otherFile(start: string, encoding: string): string | null {
-  const mark = MARKS.find(([signature]) => start.startsWith(signature));
+  const mark = BYTE_ORDER_MARKS.find(([signature]) => start.startsWith(signature));
   if (mark !== undefined && mark[1] !== encoding) {
     const expected =
       encoding === "utf-8" ? `UTF-8; ${SAVE_AS}` : `${encoding}, which the map names`;
@@ -195,7 +195,7 @@ async function* inLongChunks(chunks: AsyncIterable<Uint8Array>): AsyncIterable<U
  * A copy of the text. A cell cut from a chunk keeps the whole chunk in memory, so text that outlives
  * its row must be copied.
  */
-export const detached = (text: string): string => Buffer.from(text).toString();
+export const detach = (text: string): string => Buffer.from(text).toString();
 
 export interface TextReader {
   /** Returns false if nothing more is wanted: the rest cannot be trusted. */
@@ -224,7 +224,7 @@ export function lineReader(take: (line: string, isEnded: boolean) => boolean) {
 }
 
 /** The first character that is not white space (null: none), and the complete text. */
-export async function sniffed(
+export async function sniff(
   text: AsyncGenerator<string>,
 ): Promise<{ first: string | null; chunks: AsyncIterable<string> }> {
   const held: string[] = [];
@@ -235,11 +235,11 @@ export async function sniffed(
     held.push(next.value);
     first = /\S/.exec(next.value)?.[0] ?? null;
   }
-  async function* resumed(): AsyncIterable<string> {
+  async function* allChunks(): AsyncIterable<string> {
     yield* held;
     yield* text;
   }
-  return { first, chunks: resumed() };
+  return { first, chunks: allChunks() };
 }
 
 function newlines(text: Uint8Array | string): number {

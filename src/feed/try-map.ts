@@ -6,8 +6,8 @@ import { readCatalog } from "./catalog.ts";
 import { Complaints } from "./complaints.ts";
 import { GivenLevels, type GivenKind, type GivenLevel } from "./given-levels.ts";
 import { readLevels } from "./levels.ts";
-import { readMap, withoutComments } from "./map.ts";
-import { proposeMap, type MapDraft, type Proposal } from "./propose-map.ts";
+import { readMap, withoutComments, type MapDraft } from "./map.ts";
+import { proposeMap, type Proposal } from "./propose-map.ts";
 import type { InputSource } from "./source.ts";
 import { MAX_INPUT_MEGABYTES } from "../lib/limits.ts";
 
@@ -30,7 +30,7 @@ export interface TriedMap {
   readonly complaints: Complaints;
 }
 
-/** What to try. */
+/** A file of levels, and the way to read it. */
 export interface Trial {
   readonly file: InputSource;
   readonly catalog: InputSource | null;

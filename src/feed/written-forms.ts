@@ -1,11 +1,8 @@
-/**
- * How others write numbers and dates. A map names forms, which are read exactly: a cell in another form is never guessed
- * at. Without a map, messages say which of the same forms a text seems to have; such words follow a complaint, from "; " on.
- */
-import { DAY_MS, dateText, parseDate, parseSession } from "../market/session.ts";
+/** How others write numbers and dates. A map names forms, which are read exactly: a cell in another form is an error. */
+import { DAY_MS, dateText, parseDate } from "../market/session.ts";
 
 /** A longer text is no number and no date. */
-const MAX_CHARACTERS = 80;
+export const MAX_CHARACTERS = 80;
 
 /** A way to write the cells of a column. */
 export interface WrittenForm {
@@ -70,7 +67,7 @@ function amountIn(text: string, currency: string | null): string {
 export type Marks = ReadonlyMap<string, string | null>;
 
 /** The text without marks at its beginning and end, each once, and the bases that they tell. A currency is no mark. */
-export function unmarked(
+export function takeOffMarks(
   text: string,
   marks: Marks,
 ): { readonly text: string; readonly bases: readonly string[] } {
@@ -98,9 +95,9 @@ export function unmarked(
 export type DayOfMonth = "first" | "last";
 
 /**
- * Dates of one or several forms such as `DD.MM.YYYY`, `MMM D, YY`, `YYYY[M]MM`, `YYYY-MM-DD*` or `X`. A date that two of them read
- * differently is in none. `day`: of the forms without a day. Null: a form does not have a year, a month and at most a
- * day, or has no day and none is given.
+ * Dates of one or several forms such as `DD.MM.YYYY`, `MMM D, YY`, `YYYY[M]MM`, `YYYY-MM-DD*` or `X`. A date that two
+ * of them read differently is in none. `day`: the day of months that are written without one. Null: a form does not have
+ * a year, a month and at most a day, or has no day and none is given.
  */
 export function dateForm(
   forms: readonly string[],
@@ -252,129 +249,3 @@ export const MONTH_FORMS: readonly string[] = [
   "YYYY MMM",
   "YYYY-MMM",
 ];
-
-/** The superfluous characters of a number, their replacement, and the words for them. */
-type Slip = readonly [found: RegExp, instead: string, words: string];
-
-const DOLLARS: Slip = [
-  /^\s*(?:US ?\$|\$|USD(?!\p{L}))\s?|\s?(?:US ?\$|\$|(?<!\p{L})USD)\s*$/iu,
-  "",
-  "no currency sign",
-];
-/** Other currencies and units: the number may mean something else without them. */
-const MEANINGFUL: readonly Slip[] = [
-  [/\s?[\p{Sc}元円원]\s?/gu, "", "US dollars without a currency sign"],
-  [/^\p{L}+\s?|(?:\s[\p{L}%]|\p{L}{2}|[/%]).*/gsu, "", "no unit"],
-];
-/** Excel shows few of the digits before an exponent. */
-const EXPONENT: Slip = [/(?<=^[\d.,]+)e[+-]?\d+$/i, "", "plain digits, no exponent"];
-/** Each is looked for in what the ones before it leave. */
-const SEPARATORS: readonly Slip[] = [
-  [/\s/g, "", "no spaces"],
-  [
-    /[.,](?=\d{3}[.,])|(?<=([.,])\d{3})\1(?=\d{3}$)|,(?=(?:\d\d,)+\d{3}(?:\.|$))|(?<=,\d\d),(?=\d{3}(?:\.|$))|['’]/g,
-    "",
-    "no thousands separators",
-  ],
-  [/(?<=^\d+),(?=\d+$)/, ".", "no commas, decimals after a point"],
-];
-
-/** `37,440`: in some countries the comma separates thousands, in others it begins the decimals. */
-const AMBIGUOUS = /^\s*([1-9]\d{0,2}),(\d{3})\s*$/;
-
-/**
- * The slips in a number, and how to write it if that is certain; empty: no slips, or not these alone.
- * `fits`: whether the field takes a number.
- */
-export function numberSlip(text: string, fits: (number: string) => boolean): string {
-  if (text.length > MAX_CHARACTERS) return "";
-  const slips: string[] = [];
-  const without = (number: string, [found, instead, words]: Slip): string => {
-    const rest = number.replace(found, instead);
-    if (rest !== number) slips.push(words);
-    return rest;
-  };
-  const narrow = narrowed(text);
-  if (narrow !== text) slips.push("no full-width characters");
-  const amount = without(narrow, DOLLARS);
-  const written = without(MEANINGFUL.reduce(without, amount), EXPONENT);
-  const [, whole, rest] = AMBIGUOUS.exec(written) ?? [];
-  if (fits(`${whole}${rest}`)) {
-    const decimal = `${whole}.${rest}`;
-    const found = fits(decimal)
-      ? `ambiguous: ${whole}${rest} if the comma separates thousands, ${decimal} if it begins the decimals`
-      : `no thousands separators: write ${whole}${rest}`;
-    return `; ${[...slips, found].join(", ")}`;
-  }
-  const number = SEPARATORS.reduce(without, written);
-  if (slips.length === 0 || !/^\d+(?:\.\d+)?$/.test(number)) return "";
-  const isCertain = written === amount && fits(number);
-  return `; ${slips.join(", ")}${isCertain ? `: write ${number}` : ""}`;
-}
-
-/** Full-width characters, as Asian input methods write them, in their usual form. */
-const narrowed = (text: string): string =>
-  text.replace(/[\uff01-\uff5e]/g, (wide) => String.fromCharCode(wide.charCodeAt(0) - 0xfee0));
-
-/** Marks for a missing level: of Excel, pandas, FRED, Eurostat and others. */
-const NO_LEVEL = /^(?:|#[A-Z/0!?]+|#?N\/A|n\.?a\.?|nan|null|none|nil|\.+|:|-+|[–—]|\?)$/i;
-
-/** The option that leaves out a row without a level; empty: the text is something else. */
-export const levelSlip = (text: string): string =>
-  NO_LEVEL.test(text.trim()) ? "; no level: --hold-invalid leaves such rows out" : "";
-
-/** A number of Excel for a day: 1970-01-01 is 25,569. */
-const SERIAL = /^(\d{5})(?:[.,]\d+)?$/;
-const SERIAL_OF_1970 = 25_569;
-
-const YEAR = "(?:19|20)\\d\\d";
-const SHORT_YEAR = "[-/., ]*'?(?:19|20)?\\d\\d";
-/** Times of series that have no days and no months. */
-const PERIODS: readonly (readonly [noun: string, form: RegExp])[] = [
-  ["quarter", `${YEAR}[-/. ]?Q[1-4]|Q[1-4]${SHORT_YEAR}|[1-4]Q${SHORT_YEAR}`],
-  ["week", `${YEAR}[-/. ]?[CK]?W\\d\\d?(?:-[1-7])?|[CK]?W ?\\d\\d?[-/. ]${YEAR}`],
-  ["half-year", `${YEAR}[-/. ]?[HS][12]|[HS][12]${SHORT_YEAR}|[12]H${SHORT_YEAR}`],
-  ["year", `(?:FY ?)?${YEAR}`],
-].map(([noun = "", form = ""]) => [noun, new RegExp(`^(?:${form})$`, "i")]);
-
-const patternsOf = (forms: readonly string[]) =>
-  forms.map((name) => ({ name, pattern: datePattern(name) as DatePattern }));
-const DATE_PATTERNS = patternsOf(DATE_FORMS);
-const MONTH_PATTERNS = patternsOf(MONTH_FORMS);
-
-/** What a text without a day seems to be; undefined: nothing known. */
-function periodOf(text: string): string | undefined {
-  if (MONTH_PATTERNS.some(({ pattern }) => pattern.read(text, "first") !== null)) return "month";
-  return PERIODS.find(([, form]) => form.test(text))?.[0];
-}
-
-/** Whether a text is a time in any form, but for Excel's numbers, which may be levels. */
-export const isTime = (text: string): boolean =>
-  parseDate(text) !== null ||
-  parseSession(text) !== null ||
-  (dateSlip(text) !== "" && !SERIAL.test(text.trim()));
-
-/** The form that a date seems to have; empty: none found. A date of two forms is read in neither. */
-export function dateSlip(text: string): string {
-  if (text.length > MAX_CHARACTERS) return "";
-  const whole = text.trim();
-  const day = whole.replace(/[T ]\d\d?:\d\d\S*(?: \S+)?$/, "");
-  const time = day === whole ? "" : " with a time";
-  const readings = DATE_PATTERNS.flatMap(({ name, pattern }) => {
-    const date = pattern.read(day, "first");
-    return date === null ? [] : { name, date };
-  });
-  const [, serial] = SERIAL.exec(day) ?? [];
-  if (serial !== undefined) {
-    const date = dateText(Number(serial) - SERIAL_OF_1970);
-    if (parseDate(date) !== null) readings.push({ name: "an Excel serial number", date });
-  }
-  const [first] = readings;
-  if (first === undefined) {
-    const period = periodOf(day);
-    return period === undefined ? "" : `; seems to be a ${period}: write the day of the level`;
-  }
-  if (readings.every(({ date }) => date === first.date))
-    return `; seems to be ${first.name}${time}: write ${first.date}`;
-  return `; ambiguous: ${readings.map(({ name, date }) => `${name} is ${date}`).join(", ")}`;
-}

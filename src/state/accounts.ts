@@ -5,7 +5,7 @@
  *   accounts:acme:<id>   what stays of an account that was removed, until the time of its counts is over
  *   keys:<sha256>        {"key_id":"cbk_1a2B3c4D","account":"acme","suspended":false,…}; of a link the same
  *   key-ids:<KEYID>      {"sha256":"…"}
- *   facts:…              kept beside them: facts.ts, account-log.ts
+ *   facts:…              kept beside them: address-secret.ts, seen-logs.ts, account-log.ts
  *
  * One look-up finds a key by its SHA-256, a second one its account, however many there are. Functions
  * that look something up throw DamageError if an item is not a record; they pass on what the driver
