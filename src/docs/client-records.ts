@@ -68,13 +68,13 @@ function recordsText(): string {
     ([fields, name]) => `${name} = TypedDict("${name}", {\n${fields}})\n`,
   );
   const items = [...kinds].map(([field, kind]) => `"${field}": "${kind}"`);
-  return `${made.join("")}# The kind of each field. One name has one kind in all records.\nFIELD_KINDS = {\n${wrapped(items)}}\n`;
+  return `${made.join("")}# The kind of each field. One name has one kind in all records.\nFIELD_KINDS = {\n${wrapItems(items)}}\n`;
 }
 
 const jsonOf = (schema: z.ZodType): JsonSchema => z.toJSONSchema(schema) as JsonSchema;
 
 /** A line of at most 127 characters for as many of these as it takes. */
-function wrapped(items: readonly string[]): string {
+function wrapItems(items: readonly string[]): string {
   const lines: string[] = [];
   for (const item of items) {
     const longer = `${lines.at(-1) ?? ""} ${item},`;
@@ -105,7 +105,7 @@ function kindOf(schema: JsonSchema): string {
   return type === "string" ? "text" : String(type);
 }
 
-/** What Python calls the type. Objects are added to `types`, a name by its fields, inner ones first. */
+/** The name of the type in Python. Adds objects to `types`, a name by its fields, inner ones first. */
 function typeOf(schema: JsonSchema, name: string, types: Map<string, string>): string {
   const { value: plain, isNullable } = withoutNull(schema);
   if (isNullable) return `Optional[${typeOf(plain, name, types)}]`;

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { openApiDocument } from "./openapi.ts";
 import { slotOf } from "../pages/document-slots.ts";
 import { basketUrl } from "../site/requests.js";
-import { filled, siteFile } from "../site/site-files.ts";
+import { fillTemplate, siteFile } from "../site/site-files.ts";
 import { escaped } from "../site/text.js";
 import { referenceMain } from "./reference-page.ts";
 import { searchIndex } from "./search-index.ts";
@@ -39,7 +39,7 @@ function basketRequest(): string {
   const ids = [slotOf("contract-1"), slotOf("contract-2")].join(",");
   const query = `ids=${ids}&quantities=64,2`;
   const url = escaped(basketUrl(slotOf("origin"), query));
-  const programs = filled(siteFile("request-json.html"), { url });
+  const programs = fillTemplate(siteFile("request-json.html"), { url });
   return `<div id="programs" data-query="${escaped(query)}">${programs}</div>\n`;
 }
 

@@ -23,7 +23,7 @@ export interface Rendered {
  * Renders a text that begins with its title. HTML in it passes through, so it must be our own. The address of the
  * service stays `{{origin}}`, in an element that a script finds. Throws if two headings have one anchor.
  */
-export function rendered(markdown: string): Rendered {
+export function renderMarkdown(markdown: string): Rendered {
   const anchors = new Set<string>();
   const marked = new Marked({ renderer: { heading, table, code, codespan } });
   const tokens = marked.lexer(markdown);
@@ -51,10 +51,10 @@ const isListed = (token: Token): token is Tokens.Heading =>
   isHeading(token) && token.depth > 1 && token.depth < 4;
 
 /** The anchor of a heading: its letters and digits in lower case, with `-` between the words. */
-export const anchorOf = (heading: string): string =>
+const anchorOf = (heading: string): string =>
   (heading.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).join("-");
 
-/** What marked gives to a renderer as `this`. */
+/** The part that is used here of the `this` that marked gives to a renderer. */
 interface Renderer {
   readonly parser: { parseInline(tokens: Tokens.Generic[]): string };
 }
@@ -68,10 +68,11 @@ function heading(this: Renderer, { depth, text, tokens }: Tokens.Heading): strin
 /** Where the first column has no heading, its cells are the headings of their rows. */
 function table(this: Renderer, { header, rows }: Tokens.Table): string {
   const words = ({ tokens }: Tokens.TableCell): string => this.parser.parseInline(tokens);
-  const aligned = ({ align }: Tokens.TableCell): string => (align === "right" ? ' class="n"' : "");
+  const alignment = ({ align }: Tokens.TableCell): string =>
+    align === "right" ? ' class="n"' : "";
   const hasRowHeads = header[0]?.text === "";
   const headings = header.map((cell) =>
-    cell.text === "" ? "<td></td>" : `<th scope="col"${aligned(cell)}>${words(cell)}</th>`,
+    cell.text === "" ? "<td></td>" : `<th scope="col"${alignment(cell)}>${words(cell)}</th>`,
   );
   const head = header.some(({ text }) => text !== "")
     ? `<thead><tr>${headings.join("")}</tr></thead>\n`
@@ -80,7 +81,7 @@ function table(this: Renderer, { header, rows }: Tokens.Table): string {
     const cells = row.map((cell, at) =>
       hasRowHeads && at === 0
         ? `<th scope="row">${words(cell)}</th>`
-        : `<td${aligned(cell)}>${words(cell)}</td>`,
+        : `<td${alignment(cell)}>${words(cell)}</td>`,
     );
     return `<tr>${cells.join("")}</tr>`;
   });
@@ -105,11 +106,11 @@ const SIBLINGS = new RegExp(`(?:${PROGRAM.source}){2,}`, "g");
 const withTabs = (html: string): string =>
   html.replaceAll(SIBLINGS, (blocks) => {
     const programs = [...blocks.matchAll(PROGRAM)];
-    return tabbed(programs.map(([, language = "", text = ""]) => [LABELS[language] ?? "", text]));
+    return tabsHtml(programs.map(([, language = "", text = ""]) => [LABELS[language] ?? "", text]));
   });
 
 /** A block of programs by their label, each HTML. One shows at a time, the first without a script. */
-export const tabbed = (programs: readonly (readonly [label: string, html: string])[]): string =>
+const tabsHtml = (programs: readonly (readonly [label: string, html: string])[]): string =>
   `<div class="code tabs">${programs
     .map(
       ([label, html], at) =>

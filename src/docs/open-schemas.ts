@@ -34,7 +34,7 @@ export const MAY_GROW = "Accept other values: later versions may add some.";
  * The same schema for readers: lists of values become examples, and fields with `since` are not required. A format has
  * no pattern beside it: zod's patterns of dates have escapes and lookarounds, which some readers' compilers refuse.
  */
-export function opened({ since, enum: values, pattern, ...schema }: JsonSchema): JsonSchema {
+export function openSchema({ since, enum: values, pattern, ...schema }: JsonSchema): JsonSchema {
   const { properties, required, items, anyOf, description, format } = schema;
   const words = [
     description ?? [],
@@ -46,11 +46,11 @@ export function opened({ since, enum: values, pattern, ...schema }: JsonSchema):
     ...(pattern !== undefined && format === undefined && { pattern }),
     ...(words.length > 0 && { description: words.join(" ") }),
     ...(values !== undefined && { examples: values }),
-    ...(items !== undefined && { items: opened(items) }),
-    ...(anyOf !== undefined && { anyOf: anyOf.map(opened) }),
+    ...(items !== undefined && { items: openSchema(items) }),
+    ...(anyOf !== undefined && { anyOf: anyOf.map(openSchema) }),
     ...(properties !== undefined && {
       properties: Object.fromEntries(
-        Object.entries(properties).map(([name, field]) => [name, opened(field)]),
+        Object.entries(properties).map(([name, field]) => [name, openSchema(field)]),
       ),
       required: (required ?? []).filter((name) => properties[name]?.since === undefined),
     }),

@@ -8,7 +8,7 @@ import { PROBLEMS, type ProblemCode } from "../public/problems.ts";
 import { DATA_ROUTES } from "../public/routes.ts";
 import { problem } from "../public/answer-schemas.ts";
 import { UNCOUNTED_ROUTES } from "../public/uncounted-routes.ts";
-import { opened, type JsonSchema } from "./open-schemas.ts";
+import { openSchema, type JsonSchema } from "./open-schemas.ts";
 import { EXAMPLES, RECORDED_FROM, runnable, type Example } from "./recorded-answers.ts";
 
 export type Json = { readonly [name: string]: unknown };
@@ -109,7 +109,7 @@ export function componentSchemas(): Readonly<Record<string, JsonSchema>> {
   return Object.fromEntries(
     Object.entries(schemas).map(([id, { $schema: _schema, $id: _id, ...schema }]) => [
       id,
-      opened(schema as JsonSchema),
+      openSchema(schema as JsonSchema),
     ]),
   );
 }

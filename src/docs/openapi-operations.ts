@@ -71,7 +71,7 @@ const stampOf = (route: DataRoute): readonly HeaderName[] => [
 ];
 
 /** The routes in the document, in its order: every address except pages. */
-export const documented = (): Route[] => TAGS.flatMap(({ name }) => documentedIn(name));
+export const documentedRoutes = (): Route[] => TAGS.flatMap(({ name }) => documentedIn(name));
 
 /** The routes of a group. */
 export function documentedIn(tag: Route["tag"]): Route[] {
@@ -82,7 +82,7 @@ export function documentedIn(tag: Route["tag"]): Route[] {
 }
 
 export const paths = (): Json =>
-  Object.fromEntries(documented().map((route) => [route.path, { get: operationOf(route) }]));
+  Object.fromEntries(documentedRoutes().map((route) => [route.path, { get: operationOf(route) }]));
 
 const isData = (route: Route): route is DataRoute => "isOffered" in route;
 
@@ -101,7 +101,7 @@ function operationOf(route: Route): Json {
   };
 }
 
-/** Who may ask, and what else a route says of itself. */
+/** The tiers that may ask, and the route's own description. */
 export function aboutOf(route: Route): string | undefined {
   if (!isData(route)) return route.description;
   const offered = TIER_NAMES.filter((name) => route.isOffered(TIERS[name], []));
@@ -181,7 +181,7 @@ export function problemsOf(route: Route): ReadonlyMap<number, readonly ProblemCo
 const takes = (route: DataRoute, name: string): boolean =>
   takenBy(route).some((parameter) => parameter.name === name);
 
-/** What ids in parameters are refused for. */
+/** The codes of refusals for ids in parameters. */
 function refusalsOfIds(route: DataRoute): ProblemCode[] {
   const isBasket = takes(route, "weights");
   const takesSegment = takes(route, "segment");

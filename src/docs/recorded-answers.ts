@@ -58,7 +58,7 @@ export const toWhom = ({ tier }: Example): string =>
   tier === null ? "without a key" : `with a ${TIERS[tier as TierName].title} key`;
 
 /** The request, and under it the answer as a block of code (Markdown). */
-export function shown(example: Example, cut: Cut): string {
+export function showAnswer(example: Example, cut: Cut): string {
   const { request, status } = example;
   const part = cut.members === undefined ? "" : ", in part";
   const [language, text] = readable(example.body, cut);
@@ -78,7 +78,7 @@ export function readable(body: string, { members, ...cut }: Cut): [language: str
 
 function lines(body: string, cut: Cut): string[] {
   const [header = "", ...rows] = body.trimEnd().split(/\r?\n/);
-  return [header, ...shortened(rows, cut)];
+  return [header, ...shorten(rows, cut)];
 }
 
 const LINE_MAX = 92;
@@ -89,7 +89,7 @@ function json(value: unknown, cut: Cut, indent = ""): string {
   const inner = `${indent}  `;
   const isList = Array.isArray(value);
   const members = isList
-    ? shortened(value, cut).map((item) => json(item, cut, inner))
+    ? shorten(value, cut).map((item) => json(item, cut, inner))
     : Object.entries(value).map(
         ([name, item]) => `${JSON.stringify(name)}: ${json(item, cut, inner)}`,
       );
@@ -100,7 +100,7 @@ function json(value: unknown, cut: Cut, indent = ""): string {
   return `${open}\n${inner}${members.join(`,\n${inner}`)}\n${indent}${close}`;
 }
 
-function shortened<T>(list: readonly T[], { listMax, head, tail }: Cut): readonly (T | string)[] {
+function shorten<T>(list: readonly T[], { listMax, head, tail }: Cut): readonly (T | string)[] {
   if (list.length <= listMax) return list;
   const left = list.length - head - tail;
   return [...list.slice(0, head), `… ${left} more`, ...list.slice(list.length - tail)];

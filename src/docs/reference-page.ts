@@ -5,13 +5,13 @@
 import { slotOf } from "../pages/document-slots.ts";
 import { PROBLEMS, type Problem } from "../public/problems.ts";
 import { API, TAGS, takenBy, type Route } from "../public/routes.ts";
-import { filled, siteFile } from "../site/site-files.ts";
+import { fillTemplate, siteFile } from "../site/site-files.ts";
 import { counted, escaped } from "../site/text.js";
 import { componentSchemas, recordedAt } from "./openapi-components.ts";
 import { aboutOf, documentedIn, problemsOf } from "./openapi-operations.ts";
 import type { JsonSchema } from "./open-schemas.ts";
 import { readable, RECORDED_FROM, runnable, toWhom } from "./recorded-answers.ts";
-import { rendered } from "./markdown.ts";
+import { renderMarkdown } from "./markdown.ts";
 import { sourceText } from "./source-texts.ts";
 import { withSlots } from "./texts.ts";
 
@@ -21,9 +21,9 @@ const ORIGIN = slotOf("origin");
 export function referenceMain(): string {
   // Links of pages are relative, so that the service works below a prefix.
   const rulesText = withSlots(sourceText("reference-rules.md"), false).replaceAll(`${ORIGIN}/`, "");
-  const { sections } = rendered(rulesText);
+  const { sections } = renderMarkdown(rulesText);
   const [promise = "", rules = ""] = sections.split(/(?=<h2 id="rules)/);
-  return filled(sourceText("reference.html"), {
+  return fillTemplate(sourceText("reference.html"), {
     promise,
     rules,
     list: TAGS.map(listOf).join("\n"),
@@ -133,7 +133,7 @@ function requestHtml({ path, body, isKeyed, ...route }: Route): string {
     ...("binary" in body ? [`data-file="${file}"`] : []),
   ];
   return `<div class="request" ${about.join(" ")}>
-${filled(programs, "binary" in body ? { ...slots, file } : slots)}
+${fillTemplate(programs, "binary" in body ? { ...slots, file } : slots)}
 <div class="answer">${lines?.join("\n") ?? ""}</div>
 </div>`;
 }

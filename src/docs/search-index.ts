@@ -3,9 +3,9 @@
  * words that stand in few others. A script of the pages loads it when a reader comes to the search.
  */
 import { PROBLEMS } from "../public/problems.ts";
-import { API, TAGS } from "../public/routes.ts";
+import { API } from "../public/routes.ts";
 import { PAGES, type Page } from "../public/uncounted-routes.ts";
-import { documentedIn } from "./openapi-operations.ts";
+import { documentedRoutes } from "./openapi-operations.ts";
 
 /** Address below the root, name, kind, and further words: a word is found as it begins. */
 type Entry = readonly [address: string, name: string, kind: string, words: string];
@@ -39,14 +39,12 @@ export function searchIndex(
       const name = link ?? further;
       return name === undefined ? [] : [[path.slice(1), name, "page", description ?? ""]];
     }),
-    ...TAGS.flatMap(({ name }) => documentedIn(name)).map(
-      ({ operationId, summary, path }): Entry => [
-        `docs#${operationId}`,
-        path.replace(API, ""),
-        "endpoint",
-        summary,
-      ],
-    ),
+    ...documentedRoutes().map(({ operationId, summary, path }): Entry => [
+      `docs#${operationId}`,
+      path.replace(API, ""),
+      "endpoint",
+      summary,
+    ]),
     ...Object.entries(PROBLEMS).map(([code, { title, status }]): Entry => [
       `docs#${code}`,
       title,

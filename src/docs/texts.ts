@@ -8,17 +8,17 @@ import { SLOT_NAMES } from "../pages/document-slots.ts";
 import { API, API_VERSION, DATA_ROUTES, parametersOf, type DataRoute } from "../public/routes.ts";
 import { delayText, historyText, tableByTier, tierTable } from "../public/tier-words.ts";
 import { COLUMNS } from "../public/columns.ts";
-import { filled } from "../site/site-files.ts";
+import { fillTemplate } from "../site/site-files.ts";
 import { escaped } from "../site/text.js";
 import { SIGNED_MESSAGE } from "../snapshot/log/sign.ts";
-import { rendered } from "./markdown.ts";
-import { exampleOf, shown } from "./recorded-answers.ts";
+import { renderMarkdown } from "./markdown.ts";
+import { exampleOf, showAnswer } from "./recorded-answers.ts";
 import { sourceText } from "./source-texts.ts";
 
 /** A text as HTML for the frame of a page, with a list of its sections. */
 export function proseMain(markdown: string): string {
-  const { title, ...parts } = rendered(markdown);
-  return filled(sourceText("prose.html"), { title: escaped(title), ...parts });
+  const { title, ...parts } = renderMarkdown(markdown);
+  return fillTemplate(sourceText("prose.html"), { title: escaped(title), ...parts });
 }
 
 const SLOT = /\{\{([a-z0-9-]+)(?: ([^}]+))?\}\}/g;
@@ -75,14 +75,14 @@ const MAKERS: Readonly<Record<string, (argument: string, isRunnable: boolean) =>
   /** A program of src/site. */
   python: (file) => `\`\`\`python\n${sourceText(file)}\`\`\``,
   /** The recorded answer to a request. */
-  answer: (request, isRunnable) => shown(exampleOf(request), { ...READABLE, isRunnable }),
-  refusal: (request) => shown(exampleOf(request, true), READABLE),
+  answer: (request, isRunnable) => showAnswer(exampleOf(request), { ...READABLE, isRunnable }),
+  refusal: (request) => showAnswer(exampleOf(request, true), READABLE),
   /** The same with one item of each list. */
   shape: (request, isRunnable) =>
-    shown(exampleOf(request), { listMax: 1, head: 1, tail: 0, isRunnable }),
+    showAnswer(exampleOf(request), { listMax: 1, head: 1, tail: 0, isRunnable }),
   /** Some members of one: `GET /api/public/v1/index: level contributions`. */
   part: (argument, isRunnable) => {
     const [request = "", members = ""] = argument.split(": ");
-    return shown(exampleOf(request), { ...READABLE, members: members.split(" "), isRunnable });
+    return showAnswer(exampleOf(request), { ...READABLE, members: members.split(" "), isRunnable });
   },
 };

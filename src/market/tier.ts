@@ -30,23 +30,23 @@ export const perTier = <T>(of: (name: TierName) => T): PerTier<T> =>
 export const FREE_SLICE_SIZE = 10;
 
 /** Where one gets a plan, asks about it, reads what holds: https, mailto or e-mail addresses. */
-export const PLACES = ["get_url", "contact", "terms_url"] as const;
-export type Place = (typeof PLACES)[number];
+export const PLAN_PLACES = ["get_url", "contact", "terms_url"] as const;
+export type PlanPlace = (typeof PLAN_PLACES)[number];
 
-/** What a tier costs and who helps. An operator can tell his own terms, or none. Null: not told. */
-export interface Terms extends Partial<Readonly<Record<Place, string | null | undefined>>> {
+/** The price of a tier, and the help. An operator can tell terms of his own, or none. Null: not told. */
+export interface Terms extends Partial<Readonly<Record<PlanPlace, string | null | undefined>>> {
   readonly usd_per_month?: number | null | undefined;
   /** For a year paid at once. */
   readonly usd_per_year?: number | null | undefined;
   readonly support?: string | null | undefined;
 }
 
-/** What the callers of a tier get. */
+/** The rights of a tier's callers. */
 export interface Tier {
   readonly name: TierName;
   /** As people call it. */
   readonly title: string;
-  /** Who it is for. */
+  /** The purpose of the tier, for buyers. */
   readonly purpose: string;
   /** How many sessions of 12 hours the data is behind the head. */
   readonly delaySessions: number;
@@ -79,14 +79,14 @@ export interface Tier {
   readonly terms: Terms;
 }
 
-/** Of all tiers. */
+/** The last sentence of every tier's licence. */
 export const ENTERPRISE_LICENCE =
   "Redistribution beyond this requires a separate enterprise licence.";
-const licensed = (use: string): Pick<Tier, "use" | "license"> => ({
+const licenceFor = (use: string): Pick<Tier, "use" | "license"> => ({
   use,
   license: `${use}. ${ENTERPRISE_LICENCE}`,
 });
-const INTERNAL_USE = licensed("Internal use only");
+const INTERNAL_USE = licenceFor("Internal use only");
 
 export const TIERS: { readonly [T in TierName]: Tier & { readonly name: T } } = {
   free: {
@@ -140,7 +140,7 @@ export const TIERS: { readonly [T in TierName]: Tier & { readonly name: T } } = 
     settlements: ["csv", "json"],
     callsPerMonth: null,
     keysPerAccount: 10,
-    ...licensed("Internal use and internal redistribution permitted"),
+    ...licenceFor("Internal use and internal redistribution permitted"),
     terms: { usd_per_month: 19, usd_per_year: 190, support: "priority, named contact" },
   },
 };

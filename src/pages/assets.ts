@@ -15,7 +15,7 @@ interface Asset {
 
 const made = new Map<string, Asset>();
 
-/** What a script imports, at once or when it comes to it, and what a style sheet loads. */
+/** The files that a script imports, at once or later, and those that a style sheet loads. */
 const NAMED =
   /((?:from|import) "\.\/|await import\("\.\/|url\(")((?:documents\/)?[\w-]+\.\w+)(?=")/g;
 /** Comments with lines of their own: a third of the bytes of scripts. */

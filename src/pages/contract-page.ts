@@ -4,7 +4,7 @@ import type { Session } from "../market/session.ts";
 import { KEY_TIER_NAMES, KEYLESS, TIERS, tiersWhere, type KeyTierName } from "../market/tier.ts";
 import type { Board } from "../site/board.js";
 import { section } from "../site/html.js";
-import { filled, siteFile } from "../site/site-files.ts";
+import { fillTemplate, siteFile } from "../site/site-files.ts";
 import {
   detailsHtml,
   levelHtml,
@@ -20,10 +20,10 @@ import { historyText } from "../public/tier-words.ts";
 import { PAGES } from "../public/uncounted-routes.ts";
 import { PLACE_WORDS, placeHtml, type PlanTerms } from "./plan-terms.ts";
 import type { PageSource } from "../core/serve/document.ts";
-import { framed, rootOf } from "./page-frame.ts";
+import { framePage, rootOf } from "./page-frame.ts";
 import { priceHtml, wayHtml } from "./plans-page.ts";
 
-/** What surrounds the contract. */
+/** The facts on the page besides the contract's own. */
 export interface Surroundings {
   readonly catalog: readonly Contract[];
   readonly head: Session;
@@ -36,7 +36,7 @@ export interface Surroundings {
   readonly origin: string;
 }
 
-type Named = Pick<Contract, "id" | "name" | "ticker" | "segment">;
+type ContractNames = Pick<Contract, "id" | "name" | "ticker" | "segment">;
 
 const ASK = "Ask the publisher";
 const ROOT = rootOf(PAGES.contract.path);
@@ -94,8 +94,13 @@ export function lockedPage(
   });
 }
 
-/** What everybody may know of a contract, as a sentence. */
-const wordsOf = ({ ticker, segment, unit, source }: Named & Pick<Contract, "unit" | "source">) =>
+/** The public facts of a contract, as a sentence. */
+const wordsOf = ({
+  ticker,
+  segment,
+  unit,
+  source,
+}: ContractNames & Pick<Contract, "unit" | "source">) =>
   `${ticker}, ${segment}, in ${unit}. Source: ${source}.`;
 
 /** `28 Nov 2026, 12:00 UTC`, from an instant in ISO 8601. */
@@ -164,7 +169,7 @@ function segmentRows(segment: string, { catalog, head, board }: Surroundings): O
 }
 
 function page(
-  { id, name, ticker, segment }: Named,
+  { id, name, ticker, segment }: ContractNames,
   around: Surroundings,
   content: {
     readonly level: string;
@@ -180,10 +185,10 @@ function page(
   const known = around.catalog.find((contract) => contract.id === id);
   const isOff = known !== undefined && isDelisted(known, around.head);
   const url = origin + DATA_ROUTES.contract.path.replace("{id}", id);
-  return framed({
+  return framePage({
     path: PAGES.contract.path.replace("{id}", id),
     title: name,
-    main: filled(siteFile("contract.html"), {
+    main: fillTemplate(siteFile("contract.html"), {
       id: escaped(id),
       // A delisted contract has no price that a basket could have.
       basket: isOff
@@ -194,7 +199,7 @@ function page(
       segment: foreign(segment),
       segment_query: encodeURIComponent(segment),
       url: escaped(url),
-      programs: filled(siteFile("request-json.html"), { url: escaped(url) }),
+      programs: fillTemplate(siteFile("request-json.html"), { url: escaped(url) }),
       others: othersHtml(segmentRows(segment, around), id, segment),
       offer: closesOffer(terms, ROOT, around.closes),
       // It asks for prices of today.

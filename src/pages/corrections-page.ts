@@ -3,12 +3,12 @@ import { dateText, dayOf, sessionUtc } from "../market/session.ts";
 import { tiersWhere } from "../market/tier.ts";
 import type { Publication } from "../snapshot/log/entry.ts";
 import { scrolling, tableHtml, type TableColumn } from "../site/html.js";
-import { filled, siteFile } from "../site/site-files.ts";
+import { fillTemplate, siteFile } from "../site/site-files.ts";
 import { escaped, foreign, grouped, instantHtml } from "../site/text.js";
 import { snapshotText } from "../store/paths.ts";
 import { PAGES } from "../public/uncounted-routes.ts";
 import type { PageSource } from "../core/serve/document.ts";
-import { framed } from "./page-frame.ts";
+import { framePage } from "./page-frame.ts";
 
 /** How many publications the page names. */
 const SHOWN = 100;
@@ -42,10 +42,10 @@ export function correctionsPage(publications: readonly Publication[]): PageSourc
   const head = publications.at(-1);
   const corrected = publications.filter(({ corrections }) => corrections > 0);
   const newest = corrected.slice(-SHOWN).toReversed();
-  return framed({
+  return framePage({
     path: PAGES.corrections.path,
     title: "Corrections",
-    main: filled(siteFile("corrections.html"), {
+    main: fillTemplate(siteFile("corrections.html"), {
       since: head === undefined ? "" : dateText(dayOf(head.session) - SHOWN_DAYS),
       tiers: tiersWhere(({ history }) => history !== null),
       publications:

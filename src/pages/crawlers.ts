@@ -29,7 +29,7 @@ ${urls.join("\n")}
   return fileAt(PAGES.sitemap.path, body);
 }
 
-/** What callers without a key get, as a Dataset of schema.org. */
+/** The data for callers without a key, as a Dataset of schema.org. */
 export const datasetOf = (board: Board, origin: string): object => ({
   "@context": "https://schema.org",
   "@type": "Dataset",

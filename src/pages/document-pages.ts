@@ -16,7 +16,7 @@ import type { LiveSnapshot } from "../core/world.ts";
 import { PAGES, UNCOUNTED_ROUTES } from "../public/uncounted-routes.ts";
 import { contactOf, type PlanTerms } from "./plan-terms.ts";
 import type { PageSource } from "../core/serve/document.ts";
-import { fileAt, framed } from "./page-frame.ts";
+import { fileAt, framePage } from "./page-frame.ts";
 
 const PROSE = { script: "prose.js", styles: ["assets/prose.css"] };
 
@@ -42,7 +42,7 @@ const PLAIN = [
 
 /** All documents, with their slots. */
 export const documentPages = (): PageSource[] => [
-  ...FRAMED.map((page) => framed({ ...page, main: siteFile(`documents${page.path}.html`) })),
+  ...FRAMED.map((page) => framePage({ ...page, main: siteFile(`documents${page.path}.html`) })),
   ...PLAIN.map(({ path }) => fileAt(path, siteFile(`documents${path}`))),
   fileAt(PAGES.client.path, pythonClient()),
 ];
@@ -68,7 +68,7 @@ export interface Settings {
   readonly plans?: PlanTerms | undefined;
 }
 
-/** What a publisher allows who says nothing: the licence of the tiers. */
+/** The permission if the publisher gives no other: the licence of the tiers. */
 const NO_EVIDENCE = `To show an evidence file outside needs the publisher's permission. ${ENTERPRISE_LICENCE}`;
 
 const MINUTE_MS = 60_000;

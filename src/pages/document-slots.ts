@@ -20,7 +20,7 @@ export const SLOT_NAMES = [
   "contact",
   /** The address of the terms. */
   "terms",
-  /** What a caller may show to others of an evidence file. */
+  /** The publisher's permission to show an evidence file to others. */
   "evidence",
   /** Contracts of the served market, in requests. */
   ...(Object.keys(RECORDED_CONTRACTS) as (keyof typeof RECORDED_CONTRACTS)[]),

@@ -7,7 +7,7 @@ import { contractLink, shareOf } from "../site/contributions.js";
 import { decimalOf, placesOf } from "../site/decimal.js";
 import { scrolling, section, tableHtml } from "../site/html.js";
 import { indexName } from "../site/indices-table.js";
-import { filled, siteFile } from "../site/site-files.ts";
+import { fillTemplate, siteFile } from "../site/site-files.ts";
 import { escaped, figureHtml, foreign, instantHtml } from "../site/text.js";
 import { historyText } from "../public/tier-words.ts";
 import { PAGES } from "../public/uncounted-routes.ts";
@@ -16,12 +16,12 @@ import { fillSlots, type SlotValues } from "./document-slots.ts";
 import { carryDays } from "./catalog-days.ts";
 import { pastWords } from "./contract-page.ts";
 import type { PageSource } from "../core/serve/document.ts";
-import { framed } from "./page-frame.ts";
+import { framePage } from "./page-frame.ts";
 import { priceHtml } from "./plans-page.ts";
 import { proPictureHtml } from "./pro-picture.ts";
 
 /** `90 days with Starter, 5 years with Pro`. */
-export const historyDepths = (): string =>
+const historyDepths = (): string =>
   KEY_TIER_NAMES.map((name) => `${historyText(TIERS[name])} with ${TIERS[name].title}`).join(", ");
 
 /**
@@ -29,10 +29,10 @@ export const historyDepths = (): string =>
  * moment.
  */
 export const indicesPage = (catalog: readonly Contract[] | null, isPast: boolean): PageSource =>
-  framed({
+  framePage({
     path: PAGES.indices.path,
     title: "Indices",
-    main: filled(siteFile("indices.html"), {
+    main: fillTemplate(siteFile("indices.html"), {
       tiers: tiersWhere(({ index }) => index),
       depths: historyDepths(),
       past: isPast ? pastWords("") : "",
@@ -62,7 +62,7 @@ function listHtml(catalog: readonly Contract[]): string {
 /** The quantities of the example, and of the request below it. */
 const EXAMPLE_QUANTITIES = ["64", "2"];
 
-/** What the page of baskets shows of the served snapshot. */
+/** The part of the served snapshot that the page of baskets shows. */
 export interface BasketMarket {
   /** Empty while nothing is published. */
   readonly catalog: readonly Contract[];
@@ -80,10 +80,10 @@ export const basketPage = (
   slots: SlotValues,
   { catalog, maxCarryDays, board, exampleIds }: BasketMarket,
 ): PageSource =>
-  framed({
+  framePage({
     path: PAGES.basket.path,
     title: "Basket",
-    main: filled(siteFile("basket.html"), {
+    main: fillTemplate(siteFile("basket.html"), {
       tiers: tiersWhere(({ baskets }) => baskets),
       price: priceWords(terms),
       offer: offerWords(terms),
@@ -112,14 +112,14 @@ interface Part {
   readonly cost: string;
 }
 
-/** What a small basket costs at the levels that everybody may see. */
+/** The cost of a small basket at the levels that everybody may see. */
 function exampleHtml(board: Board, ids: readonly string[]): string {
   const rows = new Map([...board.memory, ...board.semiconductor].map((row) => [row.id, row]));
   const parts = EXAMPLE_QUANTITIES.flatMap((quantity, at): Part[] => {
     const row = rows.get(ids[at] ?? "");
     if (row === undefined) return [];
     const micros = placesOf(String(row.spot_usd), USD_PLACES) * BigInt(quantity);
-    return [{ row, quantity, cost: trimmed(micros) }];
+    return [{ row, quantity, cost: dollarsText(micros) }];
   });
   if (parts.length === 0) return "";
   const costs = parts.map(({ cost }) => cost);
@@ -148,13 +148,13 @@ function exampleHtml(board: Board, ids: readonly string[]): string {
     "Example",
     `<p>Priced at the free levels of ${instantHtml(board.session_utc)}. ${tiersWhere(({ baskets }) => baskets)} prices
 any contracts at the newest levels, draws the cost on each day, and says what each part contributed.</p>
-<dl class="figures costs"><div><dt>Cost</dt><dd>${figureHtml(trimmed(total))} <small>USD</small></dd></div></dl>
+<dl class="figures costs"><div><dt>Cost</dt><dd>${figureHtml(dollarsText(total))} <small>USD</small></dd></div></dl>
 ${scrolling("Contracts of the example", table)}`,
   );
 }
 
-/** Without zeros at the end. */
-const trimmed = (micros: bigint): string => decimalOf(micros, USD_PLACES).replace(/\.?0+$/, "");
+/** US dollars, without zeros at the end. */
+const dollarsText = (micros: bigint): string => decimalOf(micros, USD_PLACES).replace(/\.?0+$/, "");
 
 /** The plan that prices baskets. */
 const BASKET_PLAN = KEY_TIER_NAMES.find((tier) => TIERS[tier].baskets);

@@ -6,7 +6,7 @@ import { KEY_TIER_NAMES, TIERS } from "../market/tier.ts";
 import { overdueBy } from "../site/overdue.js";
 import { boardTable, coverageLine, sessionLine, type Board } from "../site/board.js";
 import { movesHtml } from "../site/overview.js";
-import { filled, siteFile } from "../site/site-files.ts";
+import { fillTemplate, siteFile } from "../site/site-files.ts";
 import { counted, escaped, foreign } from "../site/text.js";
 import { DATA_ROUTES } from "../public/routes.ts";
 import { PAGES } from "../public/uncounted-routes.ts";
@@ -14,7 +14,7 @@ import { PLACE_WORDS, type PlanTerms } from "./plan-terms.ts";
 import { cadenceDays, carryDays } from "./catalog-days.ts";
 import { datasetOf } from "./crawlers.ts";
 import type { PageSource } from "../core/serve/document.ts";
-import { framed } from "./page-frame.ts";
+import { framePage } from "./page-frame.ts";
 import { fullestHistory, priceHtml, wayHtml } from "./plans-page.ts";
 
 export interface MarketContent {
@@ -39,7 +39,7 @@ const PAGE = {
 
 /** Before the first publication. */
 export const emptyMarketPage = (): PageSource =>
-  framed({ ...PAGE, main: siteFile("empty.html"), script: "page.js" });
+  framePage({ ...PAGE, main: siteFile("empty.html"), script: "page.js" });
 
 export function marketPage(content: MarketContent): PageSource {
   const { board, catalog, head, origin } = content;
@@ -50,9 +50,9 @@ export function marketPage(content: MarketContent): PageSource {
   const isEmpty = rows.length === 0;
   const cadences = new Map(catalog.map(({ id, cadenceDays: days }) => [id, Number(days)]));
   const isOverdue = overdueBy((id) => cadences.get(id) ?? 1, board.session_utc);
-  return framed({
+  return framePage({
     ...PAGE,
-    main: filled(siteFile("market.html"), {
+    main: fillTemplate(siteFile("market.html"), {
       door: doorHtml(content, listed),
       session: sessionLine(board),
       moves: isEmpty ? "" : movesHtml(board),
@@ -67,7 +67,7 @@ export function marketPage(content: MarketContent): PageSource {
   });
 }
 
-/** What everybody can know of the service before they have a key. */
+/** The facts of the service that everybody can read without a key. */
 function doorHtml(
   { board, catalog, terms, isSigned, origin }: MarketContent,
   listed: readonly Contract[],
@@ -88,7 +88,7 @@ function doorHtml(
     first === undefined
       ? DATA_ROUTES.board.path
       : DATA_ROUTES.contract.path.replace("{id}", first.id);
-  return filled(siteFile("door.html"), {
+  return fillTemplate(siteFile("door.html"), {
     claim: `Price levels of ${contracts} and ${indicesOf(catalog).length} indices, published every 12 hours.`,
     way: wayHtml(terms, PLACE_WORDS.get_url, ""),
     prices: prices.length === 0 ? "" : `${prices.join(", ")}.`,

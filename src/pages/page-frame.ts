@@ -1,64 +1,18 @@
-/**
- * Files for everybody, such as pages, and how answers are made of them; the frame around every page: head,
- * masthead, notice bar, foot, and the content security policy.
- */
-import { perTier, PLACES, TIERS } from "../market/tier.ts";
+/** The frame around every page: head, masthead, notice bar and foot, and its content security policy. */
+import { perTier, PLAN_PLACES, TIERS } from "../market/tier.ts";
 import { PROGRAM } from "../lib/version.ts";
-import { filled, siteBytes, siteFile } from "../site/site-files.ts";
+import { fillTemplate, siteFile } from "../site/site-files.ts";
 import { LOCK } from "../site/board.js";
 import { escaped } from "../site/text.js";
 import { placeHtml, PLACE_WORDS, type PlanTerms } from "./plan-terms.ts";
-import type { Found } from "../core/outcome.ts";
-import {
-  FILES_POLICY,
-  GUARDED,
-  pageForms,
-  PUBLIC_CACHE,
-  type PageSource,
-} from "../core/serve/document.ts";
+import { FILES_POLICY, GUARDED, type PageSource } from "../core/serve/document.ts";
 import { textOf, utf8 } from "../lib/bytes.ts";
-import type { Platform } from "../ports/platform.ts";
 import { HTML_TYPE, mediaTypeOf } from "../store/media-types.ts";
 import { isExact } from "../public/routes.ts";
-import { ASSETS_PATH, PAGES, type Page } from "../public/uncounted-routes.ts";
-import { assetFiles, assetPath, modulePaths } from "./assets.ts";
+import { PAGES, type Page } from "../public/uncounted-routes.ts";
+import { assetPath, modulePaths } from "./assets.ts";
 
-/** Of what never changes below its name. */
-const IMMUTABLE = "public, max-age=31536000, immutable";
-
-/** Pictures and fonts are compressed already. */
-const isText = (mediaType: string): boolean => /^(?:text|application)\/|svg/.test(mediaType);
-
-/** The answers of fixed files by path. `startedMs` (epoch) dates them. */
-export async function fixedPages(
-  platform: Platform,
-  sources: readonly PageSource[],
-  startedMs: number,
-): Promise<ReadonlyMap<string, () => Found>> {
-  const pages = sources.map(async (source): Promise<[string, () => Found]> => {
-    const found = await fixedPage(platform, source, startedMs);
-    return [source.path, () => found];
-  });
-  return new Map(await Promise.all(pages));
-}
-
-/** The answer of one fixed file. */
-export async function fixedPage(
-  platform: Platform,
-  source: PageSource,
-  startedMs: number,
-): Promise<Found> {
-  const isAsset = source.path.startsWith(ASSETS_PATH);
-  const forms = await pageForms(platform, source, startedMs, {
-    isCoded: isText(source.mediaType),
-    // A page loads dozens of them.
-    isExposed: !isAsset,
-  });
-  const cacheControl = isAsset ? IMMUTABLE : PUBLIC_CACHE;
-  return { kind: "found", forms, cacheControl };
-}
-
-/** What scripts must know of the tier that /usage names: JSON in an attribute. */
+/** The facts of each tier that scripts need, by the name in /usage: JSON in an attribute. */
 const OFFERS = escaped(
   JSON.stringify(
     perTier((name) => {
@@ -141,8 +95,8 @@ const filesHead = ({ nextSessionUtc, graceMs }: FilesSite, root: string): string
     `<script type="module" src="${hrefOf(root, assetPath("late.js"))}"></script>`,
   ].join("\n");
 
-/** What pages say of the service that sends them. */
-export interface Service {
+/** The facts of the service that sends the pages, as far as they stand on them. */
+export interface PageService {
   /** Null: the pages are served. */
   readonly files?: FilesSite | null;
   /** `https://host/prefix`; null: nobody said, no page names its own address, and commands name the socket's. */
@@ -155,7 +109,7 @@ export interface Service {
  * A page as the service sends it: with its own address, where one asks and reads the terms, and the credit line of
  * the served snapshot, empty if there is none. Other files stay as they are.
  */
-export function asSent(source: PageSource, service: Service, attribution = ""): PageSource {
+export function asSent(source: PageSource, service: PageService, attribution = ""): PageSource {
   const { path, mediaType, body } = source;
   if (mediaType !== HTML_TYPE) return source;
   const { publicUrl = null, plans = {}, files = null } = service;
@@ -166,7 +120,7 @@ export function asSent(source: PageSource, service: Service, attribution = ""): 
     `<meta property="og:image" content="${escaped(`${publicUrl}${assetPath(CARD)}`)}" />`,
     '<meta name="twitter:card" content="summary_large_image" />',
   ].join("\n");
-  const links = PLACES.map((place) => placeHtml(plans[place], PLACE_WORDS[place]));
+  const links = PLAN_PLACES.map((place) => placeHtml(plans[place], PLACE_WORDS[place]));
   const html = withParts(textOf(body), files)
     .replace(MARKS.address, () => (publicUrl === null ? "" : own))
     .replace(MARKS.files, () => (files === null ? "" : filesHead(files, rootOf(path))))
@@ -176,7 +130,7 @@ export function asSent(source: PageSource, service: Service, attribution = ""): 
 }
 
 /** The whole page. All addresses are relative, so that the service works below a prefix. */
-export function framed(content: PageContent): PageSource {
+export function framePage(content: PageContent): PageSource {
   const { path, title, main, script, styles = [], isIndexed = true } = content;
   const root = rootOf(path);
   const page: Page | undefined = Object.values(PAGES).find((known) => isExact(path, known.path));
@@ -190,7 +144,7 @@ export function framed(content: PageContent): PageSource {
         return [`<a href="${hrefOf(root, to)}"${current}>${words}</a>`];
       })
       .join("\n");
-  const body = filled(siteFile("frame.html"), {
+  const body = fillTemplate(siteFile("frame.html"), {
     page: escaped(`${title} · ${PROGRAM.name}`),
     title: escaped(title),
     description: escaped(description),
@@ -242,11 +196,6 @@ export const rootOf = (path: string): string => "../".repeat(path.split("/").len
 
 /** An address relative to a page whose way to the root is `root`. */
 export const hrefOf = (root: string, path: string): string => `${root}${path.slice(1)}` || ".";
-
-export const assets = (): PageSource[] => [
-  ...[...assetFiles()].map(([path, bytes]) => fileAt(path, bytes)),
-  fileAt(PAGES.favicon.path, siteBytes("favicon.ico")),
-];
 
 /** A file whose media type follows from its path. */
 export const fileAt = (path: string, body: Uint8Array | string): PageSource => ({

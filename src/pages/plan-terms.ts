@@ -4,7 +4,13 @@ import { InputError, reasonOf } from "../lib/errors.ts";
 import { repeatedMembers } from "../lib/json.ts";
 import { secretIn, startWithoutSecrets } from "../lib/secrets.ts";
 import { isLine } from "../lib/text.ts";
-import { KEY_TIER_NAMES, PLACES, TIERS, type KeyTierName, type Place } from "../market/tier.ts";
+import {
+  KEY_TIER_NAMES,
+  PLAN_PLACES,
+  TIERS,
+  type KeyTierName,
+  type PlanPlace,
+} from "../market/tier.ts";
 import { foreignLink } from "../site/text.js";
 
 const MAX_USD = 1_000_000;
@@ -21,7 +27,7 @@ const price = z.number(PRICE).refine(isPrice, PRICE).nullish();
 const PUBLIC = "public text, without user, password or key";
 const LINE = `text of 1 to ${MAX_CHARACTERS} characters on one line`;
 const line = z.string(LINE).refine(isShortLine, LINE).refine(isPublic, PUBLIC).nullish();
-/** What a caller may show to others of an evidence file, in the publisher's words. */
+/** The publisher's permission to show an evidence file to others, in their words. */
 const SENTENCES_CHARACTERS = 1_000;
 const PERMISSION = `text of 1 to ${SENTENCES_CHARACTERS} characters on one line`;
 const permission = z
@@ -39,7 +45,7 @@ const places = { get_url: address, contact: address, terms_url: address };
 const tier = z
   .strictObject(
     { usd_per_month: price, usd_per_year: price, support: line, ...places },
-    `an object with usd_per_month, usd_per_year, support, ${PLACES.join(", ")}, or some of them`,
+    `an object with usd_per_month, usd_per_year, support, ${PLAN_PLACES.join(", ")}, or some of them`,
   )
   .optional();
 const tiers = Object.fromEntries(KEY_TIER_NAMES.map((name) => [name, tier]));
@@ -48,11 +54,11 @@ const file = z.strictObject(
     ...(tiers as Record<KeyTierName, typeof tier>),
     ...places,
     evidence: permission,
-    // Who publishes the prices, and for whom: a line each on the front page.
+    // The publisher, and the readers that the prices are for: a line each on the front page.
     publisher: line,
     audience: line,
   },
-  `an object with ${[...KEY_TIER_NAMES, ...PLACES, "evidence", "publisher", "audience"].join(", ")}, or some of them`,
+  `an object with ${[...KEY_TIER_NAMES, ...PLAN_PLACES, "evidence", "publisher", "audience"].join(", ")}, or some of them`,
 );
 
 /** The terms of each tier, and where to get a plan. */
@@ -99,12 +105,12 @@ export function contactOf({ contact }: PlanTerms): readonly ["email" | "url", st
   return ["url", contact.includes(":") ? contact : `mailto:${contact}`];
 }
 
-/** What a link to a place says. */
+/** The words of a link to each place. */
 export const PLACE_WORDS = {
   get_url: "Get a key",
   contact: "Contact",
   terms_url: "Terms",
-} as const satisfies Readonly<Record<Place, string>>;
+} as const satisfies Readonly<Record<PlanPlace, string>>;
 
 /** A link to a place that was told, or null. */
 export const placeHtml = (address: string | null | undefined, words: string): string | null =>

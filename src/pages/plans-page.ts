@@ -11,14 +11,14 @@ import {
   type Tier,
   type TierName,
 } from "../market/tier.ts";
-import { filled, siteFile } from "../site/site-files.ts";
+import { fillTemplate, siteFile } from "../site/site-files.ts";
 import { escaped, foreign, grouped } from "../site/text.js";
 import { historyText, TIER_GROUPS, TIER_ROWS, type TierRow } from "../public/tier-words.ts";
 import type { LiveSnapshot } from "../core/world.ts";
 import { placeHtml, type PlanTerms } from "./plan-terms.ts";
 import { PAGES } from "../public/uncounted-routes.ts";
 import type { PageSource } from "../core/serve/document.ts";
-import { framed } from "./page-frame.ts";
+import { framePage } from "./page-frame.ts";
 
 /** The cards also show these lines of the table. */
 const LIMITS: readonly TierRow["name"][] = ["contracts", "freshness", "history", "calls"];
@@ -27,7 +27,7 @@ const LIMITS: readonly TierRow["name"][] = ["contracts", "freshness", "history",
  * The page with an operator's terms and the tiers of the served snapshot, if there is one. It needs no script; the
  * script marks the caller's own tier.
  */
-export function plansPage(terms: PlanTerms, served?: LiveSnapshot["tiers"]): PageSource {
+export function plansPage(terms: PlanTerms, served: LiveSnapshot["tiers"] | undefined): PageSource {
   const tiers: PerTier<Tier> = perTier((name) =>
     name === KEYLESS.name ? KEYLESS : { ...TIERS[name], terms: terms[name] ?? {} },
   );
@@ -62,7 +62,7 @@ export function plansPage(terms: PlanTerms, served?: LiveSnapshot["tiers"]): Pag
   };
   const limits = TIER_ROWS.filter(({ name }) => LIMITS.includes(name));
   const cards = Object.values(tiers).map((tier) =>
-    filled(siteFile("plan.html"), {
+    fillTemplate(siteFile("plan.html"), {
       name: tier.name,
       title: tier.title,
       price: [...new Set(pricesHtml(tier.terms))]
@@ -75,10 +75,10 @@ export function plansPage(terms: PlanTerms, served?: LiveSnapshot["tiers"]): Pag
       step: stepHtml(tier),
     }),
   );
-  return framed({
+  return framePage({
     path: PAGES.plans.path,
     title: "Plans",
-    main: filled(siteFile("plans.html"), {
+    main: fillTemplate(siteFile("plans.html"), {
       cards: cards.join("\n"),
       heads: TIER_NAMES.map(
         (name) => `<th scope="col" data-tier="${name}">${tiers[name].title}</th>`,

@@ -1,11 +1,11 @@
 /** The picture of a chart of the demonstration, which says that its data are illustrative. */
-import { filled, siteFile } from "../site/site-files.ts";
+import { fillTemplate, siteFile } from "../site/site-files.ts";
 import { assetPath } from "./assets.ts";
 import { hrefOf } from "./page-frame.ts";
 
 /** For a page at the root of the service. */
 export const proPictureHtml = (): string =>
-  filled(siteFile("pro-picture.html"), {
+  fillTemplate(siteFile("pro-picture.html"), {
     light: hrefOf("", assetPath("pro-light.webp")),
     dark: hrefOf("", assetPath("pro-dark.webp")),
     narrow_light: hrefOf("", assetPath("pro-narrow-light.webp")),

@@ -1,10 +1,10 @@
 /** The page that tells a person of a refusal. */
-import { filled, siteFile } from "../site/site-files.ts";
+import { fillTemplate, siteFile } from "../site/site-files.ts";
 import { escaped, readableText } from "../site/text.js";
 import { PROBLEMS, type Denial } from "../public/problems.ts";
 import { shownText } from "../public/query.ts";
 import { PAGES } from "../public/uncounted-routes.ts";
-import { asSent, framed, hrefOf, rootOf, type Service } from "./page-frame.ts";
+import { asSent, framePage, hrefOf, rootOf, type PageService } from "./page-frame.ts";
 
 /** No page is deeper. A path of nothing but slashes must not make a page of megabytes. */
 const MAX_DEPTH = 16;
@@ -17,7 +17,7 @@ export function problemPage(
   { code, status, detail, extras }: Denial,
   path: string,
   requestId: string,
-  service: Service,
+  service: PageService,
 ): Uint8Array | null {
   const depth = path.split("/").length - 1;
   if (!path.startsWith("/") || depth > MAX_DEPTH) return null;
@@ -28,7 +28,7 @@ export function problemPage(
   const near = (extras.did_you_mean ?? []).map(
     (id) => `<a href="${root}contracts/${escaped(id)}">${escaped(id)}</a>`,
   );
-  const main = filled(siteFile("problem.html"), {
+  const main = fillTemplate(siteFile("problem.html"), {
     title: escaped(title),
     detail: escaped(said),
     way: OF_PLANS.includes(status) ? `<a href="${root}plans">See the plans</a>` : "",
@@ -43,5 +43,5 @@ export function problemPage(
   // No page of the navigation has this path, so that none is marked as the current one.
   const page = { path: `${"/".repeat(depth)}-`, title, main, description: said };
   const framing = { script: "page.js", styles: ["assets/problem.css"], isIndexed: false };
-  return asSent(framed({ ...page, ...framing }), service).body;
+  return asSent(framePage({ ...page, ...framing }), service).body;
 }

@@ -1,14 +1,14 @@
 /** The status page, `/status`: the served session, and the fate of the last sessions. */
-import { filled, siteFile } from "../site/site-files.ts";
+import { fillTemplate, siteFile } from "../site/site-files.ts";
 import { counted, escaped, grouped, instantHtml, NO_FIGURE } from "../site/text.js";
 import type { Publication } from "../snapshot/log/entry.ts";
 import type { SessionStatus, Status } from "../core/publications/session-status.ts";
 import { PAGES } from "../public/uncounted-routes.ts";
 import { correctionsHref } from "../core/publications/atom-feed.ts";
 import type { PageSource } from "../core/serve/document.ts";
-import { framed } from "./page-frame.ts";
+import { framePage } from "./page-frame.ts";
 
-/** What became of a session. The first word that fits it is its mark in the strip, which the style sheet draws. */
+/** The fates of a session. The first word that fits it is its mark in the strip, which the style sheet draws. */
 const WORDS = ["rolled back", "overdue", "missed", "late", "revised", "due", "on time"] as const;
 type Word = (typeof WORDS)[number];
 
@@ -28,7 +28,7 @@ export const statusPage = (
   graceMs: number,
   corrected: Publication | undefined,
 ): PageSource =>
-  framed({
+  framePage({
     path: PAGES.status.path,
     title: "Status",
     main: mainHtml(status, graceMs, corrected),
@@ -74,7 +74,7 @@ function mainHtml(status: Status, graceMs: number, corrected: Publication | unde
     overdue === 0
       ? `the next one is due at ${due}.`
       : `the session of ${due} is overdue. The levels are older than they should be.`;
-  return filled(siteFile("status.html"), {
+  return fillTemplate(siteFile("status.html"), {
     state: overdue === 0 ? "good" : "late",
     verdict: overdue === 0 ? good : `${sessionsLate} late`,
     sentence: `The session of ${at} is served; ${rest}`,

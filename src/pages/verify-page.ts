@@ -2,10 +2,10 @@
 import { siteFile } from "../site/site-files.ts";
 import { PAGES } from "../public/uncounted-routes.ts";
 import type { PageSource } from "../core/serve/document.ts";
-import { framed } from "./page-frame.ts";
+import { framePage } from "./page-frame.ts";
 
 export const verifyPage = (): PageSource =>
-  framed({
+  framePage({
     path: PAGES.verify.path,
     title: "Verify evidence",
     main: siteFile("verify.html"),

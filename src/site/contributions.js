@@ -75,7 +75,7 @@ export function seriesEvents({ link = null, restatements = [], adjustments = [] 
  *
  * @param {string | null} level
  */
-export const againstHtml = (level) => changeHtml(rounded(changeOf(level)));
+const againstHtml = (level) => changeHtml(rounded(changeOf(level)));
 
 /**
  * The series of an index with its changes, and the level with the rolling base in a line of its own. `data-field` names
@@ -289,7 +289,7 @@ export function shareOf(cost, costs) {
 }
 
 /** A count. @param {string | number | null | undefined} count */
-export const countHtml = (count) => figureHtml(count, 0);
+const countHtml = (count) => figureHtml(count, 0);
 
 /** A figure that is no price, in two places. @param {string | null} figure */
 export const placesHtml = (figure) => figureHtml(rounded(figure));

@@ -20,7 +20,7 @@ const BYTES_MAX = 32_000_000;
 const FILES_MAX = 10_000;
 const KEYS_MAX = 100;
 /** Of the script in the file, which the client writes (clients/python). */
-export const VERIFY_SHA256 = "856d09adbd9e53dc816f4b6cc2e659d3401d4820220e63f4986596e36ebfcb74";
+const VERIFY_SHA256 = "856d09adbd9e53dc816f4b6cc2e659d3401d4820220e63f4986596e36ebfcb74";
 
 const FIGURE = "figure.txt";
 const SUMS = "SHA256SUMS";

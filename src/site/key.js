@@ -51,8 +51,8 @@ trouble.hidden = true;
 document.getElementById("content")?.prepend(trouble);
 
 /**
- * Shows the key field; pages that are files have none. Calls `show` with the caller's usage and offer whenever a stored or given key is
- * good. A page without a good key stays as it was sent; forgetting the key loads it again.
+ * Shows the key field; pages that are files have none. Calls `show` with the caller's usage and offer whenever a stored
+ * or given key is good. A page without a good key stays as it was sent; forgetting the key loads it again.
  *
  * @param {Show} show
  */

@@ -38,7 +38,7 @@ function figureOf(cell, name) {
  * @param {string} csv a selection of `/settlements.csv`
  * @param {"contract" | "index"} kind one id may be of both
  */
-export function settlementsTable(csv, kind) {
+function settlementsTable(csv, kind) {
   const rows = rowsOf(csv)
     .map(({ cell }) => cell)
     .filter((cell) => cell("kind") === kind)

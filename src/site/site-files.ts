@@ -22,7 +22,7 @@ export const siteAssets = (): string[] => siteNames().filter((name) => ASSET.tes
  * Puts a value in place of each `{{name}}`. Throws if the text names a slot without a value, or if a
  * value has no slot.
  */
-export function filled(template: string, slots: Readonly<Record<string, string>>): string {
+export function fillTemplate(template: string, slots: Readonly<Record<string, string>>): string {
   const used = new Set<string>();
   const text = template.replaceAll(/\{\{([a-z_]+)\}\}/g, (_, name: string) => {
     const value = slots[name];

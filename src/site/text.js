@@ -86,7 +86,7 @@ export function signedText(change, decimals = 2) {
  * @param {string} change a decimal
  * @returns {"up" | "down" | "flat"}
  */
-export function direction(change) {
+function direction(change) {
   if (!/[1-9]/.test(change)) return "flat";
   return change.startsWith("-") ? "down" : "up";
 }

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { openApiDocument } from "../../src/docs/openapi.ts";
-import { MAY_GROW, opened, type JsonSchema } from "../../src/docs/open-schemas.ts";
+import { MAY_GROW, openSchema, type JsonSchema } from "../../src/docs/open-schemas.ts";
 import { API, API_VERSION } from "../../src/public/routes.ts";
 import { PROBLEMS } from "../../src/public/problems.ts";
 import type { PlanTerms } from "../../src/pages/plan-terms.ts";
@@ -54,7 +54,7 @@ test("no schema of an answer is closed, and lists that grow say so", () => {
 test("a field that came later is not required, and says since when it is there", () => {
   const later = { type: "number", description: "A number.", since: "1.1.0" };
   const schema = { properties: { id: { type: "string" }, later }, required: ["id", "later"] };
-  expect(opened(schema)).toEqual({
+  expect(openSchema(schema)).toEqual({
     properties: {
       id: { type: "string" },
       later: {

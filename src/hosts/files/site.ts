@@ -12,7 +12,8 @@ import type { Contract } from "../../market/contract.ts";
 import { sessionStartMs, sessionUtc } from "../../market/session.ts";
 import { KEYLESS } from "../../market/tier.ts";
 import { assetFiles } from "../../pages/assets.ts";
-import { assets, fixedPages, type Service } from "../../pages/page-frame.ts";
+import { assets, fixedPages } from "../../pages/fixed-pages.ts";
+import type { PageService } from "../../pages/page-frame.ts";
 import { pagesOf } from "../../pages/pages.ts";
 import { NO_HOLDER, type Accounts, type KeyVerdict } from "../../ports/accounts.ts";
 import type { ObjectStore } from "../../ports/store.ts";
@@ -29,7 +30,7 @@ import { nodePlatform } from "../platform.ts";
 import { escaped } from "../../site/text.js";
 import { absoluteLinks, linkedPage, linkedSitemap, type Site } from "./links.ts";
 
-interface SiteOptions extends Pick<Service, "plans"> {
+interface SiteOptions extends Pick<PageService, "plans"> {
   readonly store: ObjectStore;
   /** `https://host/prefix`, without a slash at its end. */
   readonly publicUrl: string;

@@ -2,7 +2,8 @@
 import { behindMs, overdueSessions } from "../../core/serve/freshness.ts";
 import type { World } from "../../core/world.ts";
 import { Turns } from "../../lib/turns.ts";
-import { assets, fixedPages, type Service } from "../../pages/page-frame.ts";
+import { assets, fixedPages } from "../../pages/fixed-pages.ts";
+import type { PageService } from "../../pages/page-frame.ts";
 import { pagesOf } from "../../pages/pages.ts";
 import { Archive } from "../../served/archive.ts";
 import { LiveSnapshot, type LiveSnapshotOptions } from "../../served/live.ts";
@@ -17,7 +18,7 @@ import type { Logger } from "./request-log.ts";
 export interface ServiceOptions
   extends
     Omit<LiveSnapshotOptions, "reader" | "onStreamFailure" | "platform">,
-    Service,
+    PageService,
     Pick<Observed, "backlog" | "certificateEndMs"> {
   readonly log: Logger;
   readonly accounts: StateAccounts;

@@ -6,7 +6,8 @@ import { reasonOf } from "../../lib/errors.ts";
 import { cacheOf, getOrMake } from "../../lib/caches.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { NO_QUEUE } from "../../lib/turns.ts";
-import { assets, fixedPage, type Service } from "../../pages/page-frame.ts";
+import { assets, fixedPage } from "../../pages/fixed-pages.ts";
+import type { PageService } from "../../pages/page-frame.ts";
 import { pagesOf } from "../../pages/pages.ts";
 import type { Observer } from "../../ports/observer.ts";
 import { Archive } from "../../served/archive.ts";
@@ -33,7 +34,7 @@ const FIRST_MS = 30_000;
 /** More than there are. */
 const ASSETS_KEPT = 500;
 
-interface EdgeOptions extends Service {
+interface EdgeOptions extends PageService {
   readonly store: ObjectStore;
   readonly accounts: EdgeAccounts;
   readonly clock: Clock;
