@@ -9,7 +9,7 @@ import {
   type DoctorOptions,
 } from "./doctor-options.ts";
 import { examples, withOptions } from "./every-command.ts";
-import { storeFromOptions } from "./store-options.ts";
+import { withStore } from "./store-options.ts";
 
 const HELP = `
 Give it the options and variables of "serve" and "publish". It prints a line for each check, with what to do, then each
@@ -45,13 +45,10 @@ export function doctorCommand(): Command {
 async function doctor(options: DoctorOptions, command: Command): Promise<void> {
   const { look } = await import("../doctor/guard.ts");
   const { worstOf } = await import("../doctor/checks.ts");
-  const store = await storeFromOptions(options);
-  try {
+  await withStore(options, async (store) => {
     const findings = await look(serviceFrom(options, store), tellingFrom(options));
     await printFindings(findings, command, options.json);
     const code = worstOf(findings);
     if (code !== EXIT.done) throw new PrintedError(code);
-  } finally {
-    await store.close();
-  }
+  });
 }

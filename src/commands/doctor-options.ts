@@ -10,7 +10,7 @@ import {
 } from "../lib/config.ts";
 import { printJson, printLine, printTable } from "../lib/terminal.ts";
 import type { Finding } from "../doctor/checks.ts";
-import type { Service } from "../doctor/doctor.ts";
+import type { WatchedService } from "../doctor/doctor.ts";
 import type { Telling } from "../doctor/guard.ts";
 import type { ObjectStore } from "../ports/store.ts";
 import { isClosedDay } from "./closed-days.ts";
@@ -75,7 +75,7 @@ const pingAddress = textThat(
 );
 
 /** The service that the options describe. The caller closes the store. */
-export function serviceFrom(options: DoctorOptions, store: ObjectStore): Service {
+export function serviceFrom(options: DoctorOptions, store: ObjectStore): WatchedService {
   const { closed = [], holidays } = options;
   return {
     store,

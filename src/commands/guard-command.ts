@@ -90,7 +90,7 @@ async function guard(options: GuardOptions, command: Command): Promise<void> {
   }
 }
 
-/** What `work` gives; an InputError becomes a value. */
+/** The result of `work`; an InputError becomes a value. */
 async function orInputError<T>(work: () => Promise<T>): Promise<T | InputError> {
   try {
     return await work();

@@ -57,7 +57,7 @@ export async function initEdge(folder: string): Promise<EdgeFolder> {
   return { folder, files: [...MODULES, ...Object.keys(configurations)], secret };
 }
 
-/** What to do next, with the secret. */
+/** The next steps, with the secret. */
 export async function nextSteps({ folder, secret }: EdgeFolder): Promise<string> {
   const text = await readFile(new URL("init/edge.txt", import.meta.url), "utf8");
   return text.replaceAll("{{folder}}", folder).replaceAll("{{secret}}", secret).trimEnd();

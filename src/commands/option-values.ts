@@ -82,7 +82,7 @@ function inWords(ms: number): string {
   return ms === 0 ? "0" : `${ms / UNIT_MS[unit]}${unit}`;
 }
 
-/** What a key or a link is for. */
+/** The purpose of a key or a link. */
 export const label = textThat(
   (text) => /^[^\p{Cc}]{1,80}$/u.test(text),
   "expected 1 to 80 characters, without control characters",

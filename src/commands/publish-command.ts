@@ -91,7 +91,7 @@ async function publishFromOptions(options: PublishOptions, command: Command): Pr
 
 type Run = (store: ObjectStore, progress: Progress) => Promise<PublishResult>;
 
-/** What the options ask for. Throws InputError for options that make no sense together. */
+/** The run that the options ask for. Throws InputError for options that make no sense together. */
 async function runOf(options: PublishOptions, command: Command): Promise<Run> {
   const clock = clockFromEnvironment();
   const restateSeries = restatementFrom(options);

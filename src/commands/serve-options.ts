@@ -16,7 +16,8 @@ import { stateOption, type StateOptions } from "./state-options.ts";
 import { storeOptions, type StoreOptions } from "./store-options.ts";
 
 /**
- * The values of the options of `serve`. `publicUrl` has no slash at its end, `poll` and `grace` are in milliseconds, `trustProxy` in hops.
+ * The values of the options of `serve`. `publicUrl` has no slash at its end, `poll` and `grace` are in milliseconds,
+ * `trustProxy` in hops.
  */
 export interface ServeOptions extends StoreOptions, StateOptions, VerifyKeyOptions {
   readonly host: string;

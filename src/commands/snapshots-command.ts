@@ -5,7 +5,7 @@ import { clockFromEnvironment, configuredStore, createOption } from "../lib/conf
 import { printJson, printLine, startProgress } from "../lib/terminal.ts";
 import { counted } from "../lib/text.ts";
 import { DamageError } from "../lib/errors.ts";
-import type * as Words from "../desk/words.ts";
+import type * as Printer from "../desk/print.ts";
 import type { ObjectStore } from "../ports/store.ts";
 import { examples, jsonOption, withOptions, type JsonOption } from "./every-command.ts";
 import {
@@ -19,7 +19,7 @@ import {
   type VerifyKeyOptions,
 } from "./signing-options.ts";
 import { publicLine, wholeNumber } from "./option-values.ts";
-import { s3Options, storeFromOptions, storeOptions, type StoreOptions } from "./store-options.ts";
+import { s3Options, storeOptions, withStore, type StoreOptions } from "./store-options.ts";
 import { timeGatesFrom, timeOptions, type TimeOptions } from "./time-options.ts";
 
 type SnapshotOptions = StoreOptions & JsonOption;
@@ -58,7 +58,7 @@ function listCommand(): Command {
       const { listPublications } = await import("../desk/list.ts");
       const limit = options.all ? null : options.limit;
       const list = (store: ObjectStore) => listPublications(store, clockFromEnvironment(), limit);
-      await onStore(options, list, (words, found) => words.printListing(found, options.store));
+      await onStore(options, list, (printer, found) => printer.printListing(found, options.store));
     });
 }
 
@@ -73,7 +73,7 @@ function showCommand(): Command {
         return withStore(options, async (store) => printLine(await reportPath(store, reference)));
       }
       const describe = (store: ObjectStore) => describeSnapshot(store, reference);
-      await onStore(options, describe, (words, found) => words.printDescription(found));
+      await onStore(options, describe, (printer, found) => printer.printDescription(found));
     });
 }
 
@@ -85,7 +85,7 @@ function diffCommand(): Command {
     .action(async (before: string, after: string, options: SnapshotOptions) => {
       const { compareSnapshots } = await import("../desk/compare.ts");
       const compare = (store: ObjectStore) => compareSnapshots(store, before, after);
-      await onStore(options, compare, (words, found) => words.printComparison(found));
+      await onStore(options, compare, (printer, found) => printer.printComparison(found));
     });
 }
 
@@ -114,7 +114,9 @@ function verifyCommand(): Command {
         if (remember !== undefined && newest !== null) await writeRemembered(remember, newest);
         return { whole: true, ...found };
       };
-      await onStore(options, verify, (words, found) => words.printVerification(found, remember));
+      await onStore(options, verify, (printer, found) =>
+        printer.printVerification(found, remember),
+      );
     });
 }
 
@@ -133,7 +135,7 @@ function repairCommand(): Command {
         onStore(
           options,
           (store) => repairSnapshots(store, from, options.all ? null : reference),
-          (words, done) => words.printRepair(done),
+          (printer, done) => printer.printRepair(done),
         );
       await withStore({ ...options, store: options.from }, onBoth, "--from");
     });
@@ -147,7 +149,7 @@ function inputsCommand(): Command {
     .action(async (reference: string, options: SnapshotOptions & { out: string }) => {
       const { writeInputs } = await import("../desk/write-inputs.ts");
       const write = (store: ObjectStore) => writeInputs(store, reference, options.out);
-      await onStore(options, write, (words, written) => words.printInputs(written));
+      await onStore(options, write, (printer, written) => printer.printInputs(written));
     });
 }
 
@@ -176,7 +178,7 @@ function rollbackCommand(): Command {
       const keys = await logKeysFrom(options);
       const back = (store: ObjectStore) =>
         rollBack(store, reference, options.reason, clockFromEnvironment(), keys, gates);
-      await onStore(options, back, (words, done) => words.printRollback(done));
+      await onStore(options, back, (printer, done) => printer.printRollback(done));
     });
 }
 
@@ -206,7 +208,7 @@ function pruneCommand(): Command {
     .action(async (options: PruneOptions) => {
       const { prune } = await import("../desk/prune.ts");
       const { requireNoCopy } = await import("../desk/find-snapshot.ts");
-      const { warnOfDepths } = await import("../desk/words.ts");
+      const { warnOfDepths } = await import("../desk/print.ts");
       const gates = timeGatesFrom(options);
       const keys = await logKeysFrom(options);
       warnOfDepths(options.keepDays, clockFromEnvironment().now());
@@ -218,7 +220,7 @@ function pruneCommand(): Command {
         }
         return prune(store, keepDays, dryRun, clockFromEnvironment(), keys, gates);
       };
-      await onStore(options, pruneOwn, (words, pruning) => words.printPruning(pruning));
+      await onStore(options, pruneOwn, (printer, pruning) => printer.printPruning(pruning));
     });
 }
 
@@ -268,7 +270,7 @@ async function copyFromOptions(
     onStore(
       { ...options, store: toLocation },
       (to) => copyStore(from, to, dryRun, tell, mirror).finally(end),
-      (words, done) => words.printCopying(done),
+      (printer, done) => printer.printCopying(done),
       "TO",
     );
   await withStore({ ...options, store: fromLocation }, onBoth, "FROM");
@@ -277,29 +279,16 @@ async function copyFromOptions(
 const desk = (name: string, description: string): Command =>
   withOptions(new Command(name).description(description), [...storeOptions(), jsonOption()]);
 
-async function withStore<T>(
-  options: StoreOptions,
-  work: (store: ObjectStore) => Promise<T>,
-  named?: string,
-): Promise<T> {
-  const store = await storeFromOptions(options, named);
-  try {
-    return await work(store);
-  } finally {
-    await store.close();
-  }
-}
-
 /** Does the work, and prints the result. */
 async function onStore<T extends object>(
   options: SnapshotOptions,
   work: (store: ObjectStore) => Promise<T>,
-  inWords: (words: typeof Words, found: T) => void,
+  print: (printer: typeof Printer, found: T) => void,
   named?: string,
 ): Promise<void> {
   const found = await withStore(options, work, named);
   if (options.json) printJson(found);
-  else inWords(await import("../desk/words.ts"), found);
+  else print(await import("../desk/print.ts"), found);
 }
 
 const count = wholeNumber("expected a whole number, 0 to 999999", 0, 999_999);

@@ -7,7 +7,7 @@ import { printJson, printLine } from "../lib/terminal.ts";
 import { shownLocation } from "../lib/secrets.ts";
 import { examples, jsonOption, withOptions, type JsonOption } from "./every-command.ts";
 import { byOption, onRegistry, withStateHelp, type StateOptions } from "./state-options.ts";
-import { storeFromOptions, storeOptions, type StoreOptions } from "./store-options.ts";
+import { storeOptions, withStore, type StoreOptions } from "./store-options.ts";
 
 const INIT_HELP = `
 serve never creates a state: if --state is wrong or its disk is missing, a new state would refuse the keys
@@ -118,8 +118,7 @@ async function backUp(file: string, options: StateOptions): Promise<void> {
 
 async function forgetLog(options: StateOptions & StoreOptions): Promise<void> {
   const { namesOf, readSeenLog } = await import("../snapshot/log/lost.ts");
-  const store = await storeFromOptions(options);
-  try {
+  await withStore(options, async (store) => {
     const names = await namesOf(store);
     const log = await readSeenLog(store);
     const forgotten = await onRegistry(options, "use", (registry) =>
@@ -136,9 +135,7 @@ async function forgetLog(options: StateOptions & StoreOptions): Promise<void> {
         ? `${store.location} holds no log.`
         : `Took up the log of ${store.location} with entry ${log.number}, SHA-256 ${log.sha256}. Restart the proxies.`,
     );
-  } finally {
-    await store.close();
-  }
+  });
 }
 
 const entryIn = (log: SeenLog | null) => log && { number: log.number, sha256: log.sha256 };

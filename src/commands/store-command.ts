@@ -3,7 +3,7 @@ import { Command } from "commander";
 import { clockFromEnvironment } from "../lib/config.ts";
 import { printJson, printLine } from "../lib/terminal.ts";
 import { examples, jsonOption, withOptions, type JsonOption } from "./every-command.ts";
-import { storeFromOptions, storeOptions, type StoreOptions } from "./store-options.ts";
+import { storeOptions, withStore, type StoreOptions } from "./store-options.ts";
 
 const INIT_HELP = `
 "publish" begins no store: if --store is wrong or its disk is missing, it would begin a second log under the same
@@ -25,15 +25,12 @@ export function storeCommand(): Command {
 
 async function init(options: StoreOptions & JsonOption): Promise<void> {
   const { markStore } = await import("../snapshot/store-mark.ts");
-  const store = await storeFromOptions(options);
-  try {
+  await withStore(options, async (store) => {
     const created = await markStore(store, clockFromEnvironment().now());
     const { location } = store;
     if (options.json) return printJson({ store: location, created });
     printLine(
       created ? `Marked a new store at ${location}.` : `There is a store at ${location} already.`,
     );
-  } finally {
-    await store.close();
-  }
+  });
 }

@@ -36,3 +36,17 @@ export function storeFromOptions(options: StoreOptions, named?: string): Promise
   const { store, s3Endpoint: endpoint, s3Region: region, s3PathStyle: pathStyle } = options;
   return openStore(store, { endpoint, region, pathStyle }, named);
 }
+
+/** Does the work on the store that the options name, and closes it. Throws as `storeFromOptions` does. */
+export async function withStore<T>(
+  options: StoreOptions,
+  work: (store: ObjectStore) => Promise<T>,
+  named?: string,
+): Promise<T> {
+  const store = await storeFromOptions(options, named);
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}

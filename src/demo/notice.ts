@@ -1,4 +1,4 @@
-/** What the demonstration says of itself: its notice, and its plans. */
+/** The notice and the plans of the demonstration. */
 import { fileURLToPath } from "node:url";
 
 /** Prices and places of the plans, as `--plans` reads them. The places are of a reserved domain. */

@@ -31,8 +31,8 @@ const GATES = {
 } as const;
 
 /**
- * Gives a new store its mark. Publishes the sessions after the store's head up to the current one, each when it is asked for, as if its
- * time had just come. Gives the head's session, if there is a head, then each that is published. `signal` ends
+ * Marks a new store. Publishes the sessions after the store's head up to the current one, each when it is asked for, as
+ * if its time had just come. Gives the head's session, if there is a head, then each that is published. `signal` ends
  * it with its reason; a session that has been read is published first. Throws ConflictError if the store holds
  * other data than the demonstration, DamageError if its head is not whole, and the errors of `publish`.
  */
@@ -92,7 +92,10 @@ export async function* publishDemo(
   }
 }
 
-const quotesOf = (rows: ReturnType<typeof demoHistory>, signal?: AbortSignal): InputSource => ({
+const quotesOf = (
+  rows: ReturnType<typeof demoHistory>,
+  signal: AbortSignal | undefined,
+): InputSource => ({
   name: "the demonstration",
   format: "csv",
   async *open() {

@@ -39,7 +39,7 @@ const monthly: Rule = (session) => !isMidnight(session) && isLastWeekday(dayOf(s
 const quarterly: Rule = (session, id) =>
   !isMidnight(session) &&
   isFirstWeekday(dayOf(session)) &&
-  monthOf(dayOf(session)) % 3 === seedOf(`quarter ${id}`) % 3;
+  monthNumber(dayOf(session)) % 3 === seedOf(`quarter ${id}`) % 3;
 
 const FIXES: Readonly<Record<Schedule, Rule>> = {
   weekdays: onWeekdays,
@@ -58,12 +58,14 @@ const GIVES: Readonly<Record<Schedule, Rule>> = {
 export const isMidnight = (session: Session): boolean => session % SESSIONS_PER_DAY === 0;
 
 /** Day 0, 1970-01-01, was a Thursday, so Saturday is 2 and Sunday is 3 modulo 7. */
-export const isWeekday = (day: Day): boolean => ![2, 3].includes(day % 7);
+const isWeekday = (day: Day): boolean => ![2, 3].includes(day % 7);
 
-const monthOf = (day: Day): number => Number(dateText(day).slice(5, 7));
+const monthNumber = (day: Day): number => Number(dateText(day).slice(5, 7));
 
 /** No weekday of the same month comes later: one does within three days. */
 const isLastWeekday = (day: Day): boolean => isWeekday(day) && !hasWeekday(day, [1, 2, 3]);
 const isFirstWeekday = (day: Day): boolean => isWeekday(day) && !hasWeekday(day, [-1, -2, -3]);
 const hasWeekday = (day: Day, offsets: readonly number[]): boolean =>
-  offsets.some((offset) => isWeekday(day + offset) && monthOf(day + offset) === monthOf(day));
+  offsets.some(
+    (offset) => isWeekday(day + offset) && monthNumber(day + offset) === monthNumber(day),
+  );

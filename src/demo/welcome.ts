@@ -14,7 +14,7 @@ interface Places {
   readonly store: string;
 }
 
-/** What `demo` prints when it serves: addresses, and commands to paste. */
+/** The text of `demo` once it serves: addresses, and commands to paste. */
 export const welcome = (
   { url, metricsUrl, toolsUrl, session, report, store }: Places,
   keys: Record<KeyTierName, string>,
@@ -38,7 +38,7 @@ ${KEY_TIER_NAMES.map((tier) => LINES[tier](url, keys[tier])).join("\n\n")}
 The keys are shown only now; every start creates new ones. Stop with Ctrl+C.
 listening on ${url}`;
 
-/** What a tier gets, and commands that use its key. */
+/** The data of each tier in a line, and commands that use its key. */
 const LINES: { readonly [T in KeyTierName]: (url: string, key: string) => string } = {
   starter: (
     url,

@@ -33,7 +33,7 @@ export interface Comparison {
   /** Contracts on the older board only. */
   readonly removed: readonly string[] | null;
   /** Contracts with another level, largest move first. */
-  readonly repriced: ReturnType<typeof repriced> | null;
+  readonly repriced: ReturnType<typeof findRepriced> | null;
   /** Changed fields of the catalog or the level, except the price. */
   readonly metadata: ReturnType<typeof changedMetadata> | null;
   /** Corrections that only the newer snapshot lists. */
@@ -64,7 +64,7 @@ export async function compareSnapshots(
     after: snapshotText(after.name),
     added: old && now && idsWithout(now, old),
     removed: old && now && idsWithout(old, now),
-    repriced: old && now && repriced(old, now),
+    repriced: old && now && findRepriced(old, now),
     metadata:
       oldSide.catalog &&
       newSide.catalog &&
@@ -148,12 +148,12 @@ function withIdsOf(other: Side, side: Side): Side {
     if (old !== undefined) ids.set(id, old);
   }
   const idOf = (id: string): string => ids.get(id) ?? id;
-  const renamed = <T>(items: ReadonlyMap<string, T> | null): Map<string, T> | null =>
+  const rename = <T>(items: ReadonlyMap<string, T> | null): Map<string, T> | null =>
     items && new Map([...items].map(([id, item]) => [idOf(id), item]));
   return {
     ...side,
-    records: renamed(side.records),
-    catalog: renamed(side.catalog),
+    records: rename(side.records),
+    catalog: rename(side.catalog),
     corrections:
       side.corrections &&
       side.corrections.map((item) => ({ ...item, contract: idOf(item.contract) })),
@@ -163,7 +163,7 @@ function withIdsOf(other: Side, side: Side): Side {
 const idsWithout = (records: Records, others: Records): string[] =>
   [...records.keys()].filter((id) => !others.has(id));
 
-function repriced(before: Records, after: Records) {
+function findRepriced(before: Records, after: Records) {
   return [...after]
     .flatMap(([id, record]) => {
       const old = before.get(id);

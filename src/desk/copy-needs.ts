@@ -72,7 +72,7 @@ export async function needsOf(
   await atOnce(entries, async (entry) => {
     const { session, revision, manifest_sha256: sha256 } = entry;
     const name = { session, revision };
-    await collected(damages, async () => {
+    await collect(damages, async () => {
       const manifest = await readManifest(store, name, sha256);
       names.add(snapshotText(name));
       for (const { key } of manifest.inputs) inputs.add(key);
@@ -86,7 +86,7 @@ export async function needsOf(
   });
   const others = (await keptIn(INPUTS, parseInputKey)).filter((key) => !inputs.has(key));
   await atOnce([...inputs, ...others], (key) =>
-    collected(inputs.has(key) ? damages : leftOut, async () => {
+    collect(inputs.has(key) ? damages : leftOut, async () => {
       const stored = await readInput(store, key);
       files.set(key, { key, sha256: sha256Hex(stored), bytesMax: stored.length });
     }),
@@ -125,7 +125,7 @@ export async function holds(store: ObjectStore, of: Needed): Promise<boolean> {
 }
 
 /** Does the work. A DamageError becomes a finding; other errors pass. */
-export async function collected(damages: string[], work: () => Promise<void>): Promise<void> {
+export async function collect(damages: string[], work: () => Promise<void>): Promise<void> {
   const damage = await orDamage(work);
   if (damage instanceof DamageError) damages.push(damage.message);
 }

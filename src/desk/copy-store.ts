@@ -29,7 +29,7 @@ import {
   STORE_MARK,
   TAKEN,
 } from "../store/paths.ts";
-import { collected, holds, keysBelow, needsOf } from "./copy-needs.ts";
+import { collect, holds, keysBelow, needsOf } from "./copy-needs.ts";
 import type { CopyProgress, Needed, Needs } from "./copy-needs.ts";
 import { foldersOf, remove } from "./prune.ts";
 import { emptyLogError } from "./find-snapshot.ts";
@@ -58,8 +58,8 @@ export interface Copying {
 }
 
 /**
- * Copies, and as a mirror removes; with `dryRun` it reads and checks everything and writes nothing. Throws InputError if the
- * source holds no log, ConflictError if the target has another log, or other bytes under a key of
+ * Copies, and as a mirror removes; with `dryRun` it reads and checks everything and writes nothing. Throws InputError
+ * if the source holds no log, ConflictError if the target has another log, or other bytes under a key of
  * the source: nothing is changed then. Throws DamageError if an object of the source is missing or
  * damaged: the others are copied then, but the target's log stays as it was. A damaged input that no snapshot names is left out.
  */
@@ -152,7 +152,7 @@ class CopyRun {
     const tell = (): void => this.#progress("Copying", (done += 1), total);
     for (const objects of [files, manifests]) {
       await atOnce(objects, async (object) => {
-        await collected(damages, () => this.#transfer(object));
+        await collect(damages, () => this.#transfer(object));
         tell();
       });
     }

@@ -32,7 +32,7 @@ export interface MissedSessions {
 }
 
 /** One of the log's entries or, between them, missed sessions. */
-export type Listed =
+export type ListRow =
   | ReturnType<typeof listedPublication>
   | (PruneEntry & { readonly what: "prune" })
   | MissedSessions;
@@ -41,11 +41,13 @@ export type Listed =
 export interface Listing {
   /** How many older entries are not listed. */
   readonly older: number;
-  readonly publications: readonly Listed[];
+  readonly publications: readonly ListRow[];
 }
 
-/** Lists the newest `limit` entries (null: all). Throws DamageError if the log has a gap, or is empty although
- * the store holds snapshots. */
+/**
+ * Lists the newest `limit` entries (null: all). Throws DamageError if the log has a gap, or is empty although the store
+ * holds snapshots.
+ */
 export async function listPublications(
   store: ObjectStore,
   clock: Clock,
@@ -60,12 +62,12 @@ export async function listPublications(
     readStoredManifest(store, entry, entry.manifest_sha256),
   );
   const published = new Set(log.filter(isPublication).map(({ session }) => session));
-  const rows: Listed[] = [];
+  const rows: ListRow[] = [];
   const head = log.find(isPublication);
   if (head !== undefined) {
     const current = sessionAt(clock.now());
-    if (head.session < current && !published.has(current)) rows.push(unpublished("due", current));
-    rows.push(...missed(head.session, current, published));
+    if (head.session < current && !published.has(current)) rows.push(sessionRange("due", current));
+    rows.push(...missedBetween(head.session, current, published));
   }
   for (const entry of listed) {
     if (!isPublication(entry)) {
@@ -75,7 +77,7 @@ export async function listPublications(
     const at = publications.indexOf(entry);
     rows.push(listedPublication(entry, entry === head, manifests[at]?.manifest ?? null));
     const older = publications[at + 1];
-    if (older !== undefined) rows.push(...missed(older.session, entry.session, published));
+    if (older !== undefined) rows.push(...missedBetween(older.session, entry.session, published));
   }
   return { older: length - listed.length, publications: rows };
 }
@@ -112,7 +114,7 @@ async function newestOf(store: ObjectStore, count: number): Promise<Entry[]> {
 }
 
 /** The unpublished sessions between `after` and `before`, as ranges, newest first. */
-function missed(
+function missedBetween(
   after: Session,
   before: Session,
   published: ReadonlySet<Session>,
@@ -124,10 +126,10 @@ function missed(
     if (last?.from === session + 1) last.from = session;
     else runs.push({ from: session, to: session });
   }
-  return runs.map(({ from, to }) => unpublished("missed", from, to));
+  return runs.map(({ from, to }) => sessionRange("missed", from, to));
 }
 
-const unpublished = (
+const sessionRange = (
   what: MissedSessions["what"],
   from: Session,
   to: Session = from,

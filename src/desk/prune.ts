@@ -82,7 +82,7 @@ export async function prune(
     const found = await survey(store, keepDays, clock.now());
     await requireTrusted(store, found.newest, keys);
     const nowMs = clock.now();
-    const names = unnamed(found);
+    const names = namesToAppend(found);
     const appends = names.snapshots.length + names.parts.length > 0;
     if (appends) passTimeGates(store, found.newest, nowMs, gates);
     if (dryRun) return { dry_run: true, ...pruningOf(found), signature: null };
@@ -163,8 +163,8 @@ async function survey(store: ObjectStore, keepDays: number, nowMs: number): Prom
   };
 }
 
-/** What goes and no earlier prune named. */
-const unnamed = ({ removable, removableMonths, taken }: Survey): Names => ({
+/** The names of what this prune removes, without those that an earlier prune's entry has. */
+const namesToAppend = ({ removable, removableMonths, taken }: Survey): Names => ({
   snapshots: removable.map(({ name }) => snapshotText(name)).filter((text) => !taken.has(text)),
   parts: removableMonths.map(({ key }) => key).filter((key) => !taken.has(key)),
 });

@@ -1,7 +1,8 @@
 /**
  * `snapshots repair`: puts back lost and damaged objects of published snapshots from another store. It
  * believes that store in nothing: the log says which manifest is right, and the manifest which files, ledger
- * months and inputs are. With the whole log it also puts back the store's mark. It does not touch whole objects. It can stop at any time; the next run puts back the rest.
+ * months and inputs are. With the whole log it also puts back the store's mark. It does not touch whole objects. It can
+ * stop at any time; the next run puts back the rest.
  */
 import { atOnce } from "../lib/at-once.ts";
 import { DamageError, orDamage } from "../lib/errors.ts";
@@ -14,7 +15,7 @@ import { readStoreId } from "../snapshot/store-mark.ts";
 import { readVerified } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../ports/store.ts";
 import { PUBLICATIONS, tileKey } from "../store/paths.ts";
-import { collected, holds, keysBelow, markIn, needsOf, type Needed } from "./copy-needs.ts";
+import { collect, holds, keysBelow, markIn, needsOf, type Needed } from "./copy-needs.ts";
 import { findEntry } from "./find-snapshot.ts";
 import { verifySnapshots } from "./verify.ts";
 
@@ -62,7 +63,7 @@ export async function repairSnapshots(
   await atOnce([...needed.values()], async (object) => {
     if (await holds(store, object)) return;
     const { key, sha256, bytesMax } = object;
-    await collected(lacking, async () => {
+    await collect(lacking, async () => {
       const bytes = await readVerified(from, key, sha256, bytesMax);
       // An object that is there and not listed is a link, or behind one: reading it fails, and nothing is
       // written there.

@@ -1,5 +1,5 @@
-/** What became of the series of indices from one snapshot to another, from the files that they store. */
-import { dateText } from "../market/session.ts";
+/** Compares the series of indices of two snapshots, by the files that they store. */
+import { dateText, type Day } from "../market/session.ts";
 import type { Closes } from "../snapshot/series-states.ts";
 import type { Manifest } from "../snapshot/manifest.ts";
 import type { StoredRestatement } from "./stored-payloads.ts";
@@ -15,7 +15,7 @@ export interface StoredSeries {
   readonly restatements: ReadonlyMap<number, StoredRestatement>;
 }
 
-/** What differs; a list is null if a snapshot lacks the file. */
+/** The differences; a list is null if a snapshot lacks the file. */
 export interface SeriesMove {
   /** The series with closes that were added, changed or removed, each with its last closes. */
   readonly indices: ReturnType<typeof indexRow>[] | null;
@@ -38,28 +38,23 @@ export function seriesMove(before: StoredSeries | null, after: StoredSeries | nu
 }
 
 function indexRow(id: string, before: Closes | undefined, after: Closes | undefined) {
-  const closesOf = (series: Closes | undefined): Map<number, number> =>
-    new Map(
-      Array.from(series?.closes ?? [], (close, at) => [
-        (series as Closes).last + 1 - (series as Closes).closes.length + at,
-        close,
-      ]),
-    );
-  const [old, now] = [closesOf(before), closesOf(after)];
-  const last = (closes: Map<number, number>): number | null => {
-    const close = [...closes.values()].at(-1);
-    return close ?? null;
-  };
+  const [old, now] = [closesByDay(before), closesByDay(after)];
   const changed = [...now].filter(([day, close]) => old.has(day) && old.get(day) !== close);
   // The depth of the tier cuts off the first ones.
   const first = Math.min(Infinity, ...now.keys());
   return {
     id,
-    old_close: last(old),
-    new_close: last(now),
+    old_close: before?.closes.at(-1) ?? null,
+    new_close: after?.closes.at(-1) ?? null,
     added: [...now.keys()].filter((day) => !old.has(day)).length,
     changed: changed.length,
     removed: [...old.keys()].filter((day) => day >= first && !now.has(day)).length,
     first_changed: changed[0] === undefined ? null : dateText(changed[0][0]),
   };
+}
+
+function closesByDay(series: Closes | undefined): ReadonlyMap<Day, number> {
+  if (series === undefined) return new Map();
+  const first = series.last + 1 - series.closes.length;
+  return new Map(series.closes.map((close, at) => [first + at, close]));
 }

@@ -36,11 +36,11 @@ const indicesSchema = z.object({
 });
 export type StoredIndices = z.infer<typeof indicesSchema>["indices"];
 
-/** What of a snapshot its files are read by. */
-type Named = Pick<FoundSnapshot, "name" | "manifest">;
+/** A snapshot's name and manifest, by which its files are read. */
+type NamedSnapshot = Pick<FoundSnapshot, "name" | "manifest">;
 
 /** The tier with the most data in the snapshot: one of an older program may lack tiers of this one. */
-export const fullestOf = ({ manifest: { tiers } }: Named): TierName =>
+export const fullestOf = ({ manifest: { tiers } }: NamedSnapshot): TierName =>
   TIER_NAMES.findLast((name) => tiers[name] !== undefined) ?? FULLEST.name;
 
 /**
@@ -49,19 +49,22 @@ export const fullestOf = ({ manifest: { tiers } }: Named): TierName =>
  */
 export const readBoard = (
   store: ObjectStore,
-  snapshot: Named,
+  snapshot: NamedSnapshot,
   tier: TierName,
 ): Promise<StoredBoard | null> =>
-  readPayload(store, snapshot, FILES.board(tier), boardSchema, digitsKept);
+  readPayload(store, snapshot, FILES.board(tier), boardSchema, keepDigits);
 
 /** The composite index of the snapshot's fullest tier, or null; throws DamageError as readBoard does. */
-export const readIndex = (store: ObjectStore, snapshot: Named): Promise<StoredIndex | null> =>
+export const readIndex = (
+  store: ObjectStore,
+  snapshot: NamedSnapshot,
+): Promise<StoredIndex | null> =>
   readPayload(store, snapshot, FILES.index(fullestOf(snapshot)), indexSchema);
 
 /** All indices of the snapshot's fullest tier, or null; throws DamageError as readBoard does. */
 export async function readIndices(
   store: ObjectStore,
-  snapshot: Named,
+  snapshot: NamedSnapshot,
 ): Promise<StoredIndices | null> {
   const path = FILES.indices(fullestOf(snapshot));
   const payload = await readPayload(store, snapshot, path, indicesSchema);
@@ -81,7 +84,7 @@ export type StoredRestatement = z.infer<
 /** The restatements of an index in the snapshot's fullest tier, by publication; throws DamageError as readBoard does. */
 export async function readRestatements(
   store: ObjectStore,
-  snapshot: Named,
+  snapshot: NamedSnapshot,
   id: string,
 ): Promise<[number, StoredRestatement][]> {
   const path = FILES.indexOf(fullestOf(snapshot), id);
@@ -97,10 +100,10 @@ export const recordsOfBoard = ({ memory, semiconductor }: StoredBoard): StoredRe
 
 async function readPayload<T>(
   store: ObjectStore,
-  { name, manifest }: Named,
+  { name, manifest }: NamedSnapshot,
   path: string,
   schema: z.ZodType<T>,
-  reviver?: typeof digitsKept,
+  reviver?: typeof keepDigits,
 ): Promise<T | null> {
   const file = await readSnapshotFile(store, name, manifest, path);
   if (file === null) return null;
@@ -112,6 +115,6 @@ async function readPayload<T>(
   }
 }
 
-function digitsKept(_key: string, value: unknown, context?: { source?: string }): unknown {
+function keepDigits(_key: string, value: unknown, context?: { source?: string }): unknown {
   return typeof value === "number" ? (context?.source ?? String(value)) : value;
 }

@@ -43,7 +43,7 @@ interface EntrySigner {
   readonly fingerprint: string;
 }
 
-/** What a verification checked and found. */
+/** The result of a verification. */
 export interface Verification {
   /** The checked snapshots, in log order: `2026-11-21T00Z/r1`. */
   readonly checked: readonly string[];
@@ -76,7 +76,7 @@ export async function verifySnapshots(
   seen: SeenEntry | null = null,
 ): Promise<Verification> {
   const run = new VerifyRun(store);
-  const log = await run.log();
+  const log = await run.readLog();
   const isUnbroken = run.damages.length === 0;
   if (seen !== null && isUnbroken) {
     await run.attempt(async () => requireSeen(seen, log.length, log[seen.number - 1]?.sha256));
@@ -85,7 +85,7 @@ export async function verifySnapshots(
   const newest = isUnbroken ? log.at(-1) : undefined;
   for (const stored of log) {
     const isChecked = stored === newest || (reference === null && stored.signature !== null);
-    if (keys !== null && isChecked) await run.signed(stored, keys);
+    if (keys !== null && isChecked) await run.checkSignature(stored, keys);
   }
   // A log that lost all its entries has no snapshot to look up.
   if (seen !== null && run.entries === 0 && run.damages.length > 0) return run;
@@ -93,9 +93,9 @@ export async function verifySnapshots(
     if (log.length === 0 && isUnbroken) {
       await run.attempt(async () => Promise.reject(await emptyLogError(store)));
     }
-    for (const entry of run.named(log)) await run.published(entry);
+    for (const entry of run.publicationsIn(log)) await run.checkPublication(entry);
     // A prune leaves the inputs of the snapshots that it takes.
-    await run.inputs(await keysBelow(store, INPUTS));
+    await run.checkInputs(await keysBelow(store, INPUTS));
     return run;
   }
   const found = await run.attempt(() => findSnapshot(store, reference));
@@ -104,15 +104,15 @@ export async function verifySnapshots(
     const text = snapshotText(found.name);
     run.damages.push(`${store.location}: the log does not name ${text}, so nobody signed it`);
   }
-  await run.snapshot(found);
-  await run.inputs(found.manifest.inputs.map(({ key }) => key));
+  await run.checkSnapshot(found);
+  await run.checkInputs(found.manifest.inputs.map(({ key }) => key));
   return run;
 }
 
 /** Checks the served files of a snapshot that was already found; returns the damages, one line each. */
 export async function damagesOf(store: ObjectStore, found: FoundSnapshot): Promise<string[]> {
   const run = new VerifyRun(store);
-  await run.snapshot(found);
+  await run.checkSnapshot(found);
   return run.damages;
 }
 
@@ -144,7 +144,7 @@ class VerifyRun implements Verification {
   }
 
   /** The log, oldest entry first; up to the first break if there is one. */
-  async log(): Promise<readonly StoredEntry[]> {
+  async readLog(): Promise<readonly StoredEntry[]> {
     const log: StoredEntry[] = [];
     let tiles: readonly Tile[] = [];
     await this.attempt(async () => {
@@ -165,7 +165,7 @@ class VerifyRun implements Verification {
     return log;
   }
 
-  async signed(stored: StoredEntry, keys: readonly VerifyKey[]): Promise<void> {
+  async checkSignature(stored: StoredEntry, keys: readonly VerifyKey[]): Promise<void> {
     const { entry } = stored;
     const snapshot = isPublication(entry) ? snapshotText(entry) : null;
     await this.attempt(async () => {
@@ -175,7 +175,7 @@ class VerifyRun implements Verification {
   }
 
   /** An entry for each snapshot of the log; adds what entries say that does not fit together. */
-  named(log: readonly StoredEntry[]): Iterable<Publication> {
+  publicationsIn(log: readonly StoredEntry[]): Iterable<Publication> {
     const firsts = new Map<string, Publication>();
     for (const { entry, where } of log) {
       if (!isPublication(entry)) {
@@ -195,18 +195,18 @@ class VerifyRun implements Verification {
     return firsts.values();
   }
 
-  async published(publication: Publication): Promise<void> {
+  async checkPublication(publication: Publication): Promise<void> {
     const name = { session: publication.session, revision: publication.revision };
     if (this.#taken.has(snapshotText(name))) return void this.pruned.push(snapshotText(name));
     const manifest = await this.attempt(() =>
       readManifest(this.#store, name, publication.manifest_sha256),
     );
     if (manifest === null) return;
-    await this.snapshot({ name, manifest, publication });
-    await this.inputs(manifest.inputs.map(({ key }) => key));
+    await this.checkSnapshot({ name, manifest, publication });
+    await this.checkInputs(manifest.inputs.map(({ key }) => key));
   }
 
-  async snapshot({
+  async checkSnapshot({
     name,
     manifest,
     publication,
@@ -225,7 +225,7 @@ class VerifyRun implements Verification {
     await this.#strays(name, manifest);
   }
 
-  async inputs(keys: readonly string[]): Promise<void> {
+  async checkInputs(keys: readonly string[]): Promise<void> {
     const fresh = keys.filter((key) => this.#isFirst(key));
     await atOnce(fresh, async (key) => {
       const stored = await this.attempt(() => readInput(this.#store, key));

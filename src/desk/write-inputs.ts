@@ -1,7 +1,7 @@
 /** `snapshots inputs`: writes what a snapshot was made from into a folder, as it came. */
 import { lstat, mkdir, readdir, writeFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
-import { readInput, unpacked } from "../ledger/kept-inputs.ts";
+import { readInput, unpack } from "../ledger/kept-inputs.ts";
 import { atOnce } from "../lib/at-once.ts";
 import { InputError, reasonOf } from "../lib/errors.ts";
 import { PRIVATE_FILE_MODE, PRIVATE_FOLDER_MODE } from "../lib/modes.ts";
@@ -43,7 +43,7 @@ export async function writeInputs(
     const taken = inputs.find(({ file }) => there.includes(file));
     if (taken !== undefined) throw new Error(`${taken.file} exists`);
     for (const [at, { file }] of inputs.entries()) {
-      const content = unpacked(stored[at] as Buffer);
+      const content = unpack(stored[at] as Buffer);
       await writeFile(join(path, file), content, { flag: "wx", mode: PRIVATE_FILE_MODE });
     }
   } catch (cause) {

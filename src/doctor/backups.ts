@@ -21,7 +21,7 @@ import {
   notWatched,
   ok,
   orFailure,
-  unknown,
+  notKnown,
   type Finding,
 } from "./checks.ts";
 import { ageOf, type Memory } from "./memory.ts";
@@ -171,8 +171,8 @@ export async function checkDrill(
     ageOf(last.atMs, nowMs) >= DRILL_DAYS * DAY_MS ||
     (isFault && last.key !== backup?.key);
   if (last !== undefined && (!isDue || !isGuard || backup === null)) return last.finding;
-  if (backup === null) return unknown("drill", "there is no backup that can be read");
-  if (!isGuard) return unknown("drill", "chipboard guard has restored no backup yet");
+  if (backup === null) return notKnown("drill", "there is no backup that can be read");
+  if (!isGuard) return notKnown("drill", "chipboard guard has restored no backup yet");
   const found = await orFailure(() => restore(backup, nowMs));
   const finding =
     found instanceof ChipboardError

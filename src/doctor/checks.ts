@@ -145,7 +145,7 @@ export const CHECKS = {
 
 export type CheckName = keyof typeof CHECKS;
 
-/** What the alerts in deploy/monitoring allow. */
+/** The limits of the alerts in deploy/monitoring. */
 export const ALERT_LIMITS = {
   unchangedSessions: 4,
   certificateDays: 14,
@@ -165,7 +165,7 @@ export interface Finding {
   /** As the command that meets the fault would exit; 3 for a limit of an alert. */
   readonly exitCode: ExitCode;
   readonly text: string;
-  /** What to do; null: nothing. */
+  /** The next step; null: none. */
   readonly remedy: string | null;
 }
 
@@ -183,13 +183,13 @@ export const note = (check: CheckName, text: string, remedy: string | null = nul
   remedy,
 });
 
-/** What another fault keeps from being known. */
-export const unknown = (check: CheckName, why: string): Finding => ({
+/** A check that another fault makes impossible. */
+export const notKnown = (check: CheckName, why: string): Finding => ({
   ...ok(check, `not known: ${why}`),
   result: "unknown",
 });
 
-/** What nobody asked for. `options` would. */
+/** A check that needs options which are not given. */
 export const notWatched = (check: CheckName, options: string): Finding => ({
   ...ok(check, `without ${options}`),
   result: "not watched",

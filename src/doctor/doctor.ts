@@ -34,7 +34,7 @@ import {
   note,
   ok,
   orFailure,
-  unknown,
+  notKnown,
   type Finding,
 } from "./checks.ts";
 import { checkBackup, checkDrill } from "./backups.ts";
@@ -48,8 +48,8 @@ import { addressOf, checkTimers, checkUnits, readUnits, type JobName } from "./u
 
 const NAMES_SHOWN = 10;
 
-/** What to look over: the values of the options of `serve`. */
-export interface Service {
+/** The service to look over, by the options of `serve` and `publish`. */
+export interface WatchedService {
   readonly store: ObjectStore;
   /** A folder, or redis://…. */
   readonly state: string;
@@ -77,7 +77,7 @@ export interface Service {
 }
 
 /** A look at a service. */
-export interface Look extends Service {
+export interface Look extends WatchedService {
   /** What earlier looks have found. This one changes it. */
   readonly memory: Memory;
   /** Whether this look may rely on earlier ones, and restores the backup each week. */
@@ -118,15 +118,15 @@ export async function examine(service: Look): Promise<Finding[]> {
     checkClock(service, end, inputs.serverTimes, nowMs),
     await checkStore(store, end),
     isAway
-      ? unknown("lost", "the store is away")
+      ? notKnown("lost", "the store is away")
       : await checkLost(store, state instanceof ChipboardError ? null : state.seen),
     isAway
-      ? unknown("condition", "the store is away")
+      ? notKnown("condition", "the store is away")
       : await lookSeldom(kept, "condition", store.location, seldom, () =>
           checkCondition(store, end),
         ),
     isAway
-      ? unknown("head", "the store is away")
+      ? notKnown("head", "the store is away")
       : await lookSeldom(kept, "head", logKey, seldom, () => checkHead(store, head, verifyKeys)),
     await checkSpace(store.location, service.state),
     ...checkState(service.state, state, memory),
@@ -147,7 +147,7 @@ export async function examine(service: Look): Promise<Finding[]> {
 }
 
 function checkClock(
-  { store, maxGapSessions, isClockSet, graceMs }: Service,
+  { store, maxGapSessions, isClockSet, graceMs }: WatchedService,
   end: LogEnd | ChipboardError,
   serverTimes: readonly ServerTime[],
   nowMs: number,
@@ -207,13 +207,13 @@ async function checkStore(store: ObjectStore, end: LogEnd | ChipboardError): Pro
 
 /** `seen` null: the state does not answer. */
 async function checkLost(store: ObjectStore, seen: readonly SeenLog[] | null): Promise<Finding> {
-  if (seen === null) return unknown("lost", "the state does not answer");
+  if (seen === null) return notKnown("lost", "the state does not answer");
   const lost = await orFailure(async () => {
     const remembered = seenOf(seen, await namesOf(store));
     return { remembered, why: remembered && (await lossOf(store, remembered)) };
   });
   // The head's line names damage.
-  if (lost instanceof ChipboardError) return unknown("lost", lost.message);
+  if (lost instanceof ChipboardError) return notKnown("lost", lost.message);
   const { remembered, why } = lost;
   if (why !== null) {
     const remedy =
@@ -291,8 +291,8 @@ function checkState(
   if (state instanceof ChipboardError) {
     return [
       faultOf("state", state, "bring it back, restore a backup, or name another one"),
-      unknown("writes", "the state does not answer"),
-      unknown("policy", "the state does not answer"),
+      notKnown("writes", "the state does not answer"),
+      notKnown("policy", "the state does not answer"),
     ];
   }
   const { accounts, refusal, eviction } = state;
@@ -324,12 +324,12 @@ function checkState(
 }
 
 function checkAge(
-  { graceMs }: Service,
+  { graceMs }: WatchedService,
   head: FoundSnapshot | ChipboardError,
   nowMs: number,
 ): Finding {
   if (head instanceof ChipboardError || head.publication === null) {
-    return unknown("age", "there is no head");
+    return notKnown("age", "there is no head");
   }
   const stamp = makeStamp(head.publication, graceMs);
   const age = `session ${sessionKey(head.name.session)}, published at ${instantText(stamp.publishedAtMs)}`;
@@ -342,7 +342,7 @@ function checkAge(
 function checkFeed(head: FoundSnapshot | ChipboardError): Finding[] {
   if (head instanceof ChipboardError || head.publication === null) {
     return (["unchanged", "still", "carried"] as const).map((name) =>
-      unknown(name, "there is no head"),
+      notKnown(name, "there is no head"),
     );
   }
   const { manifest } = head;
@@ -361,19 +361,23 @@ function checkFeed(head: FoundSnapshot | ChipboardError): Finding[] {
       ? beyondLimit("unchanged", `${unmoved}, expected at most ${limit}`, show)
       : ok("unchanged", unchangedSessions === 0 ? "levels have moved" : unmoved),
     stillContracts > 0
-      ? note("still", `${still} not moved for long${named(manifest.movement?.still ?? [])}`, show)
+      ? note(
+          "still",
+          `${still} not moved for long${namesText(manifest.movement?.still ?? [])}`,
+          show,
+        )
       : ok("still", "no contract stands still"),
     carriedContracts > 0
       ? note(
           "carried",
-          `${carried} without a level for the session${named(manifest.carried)}`,
+          `${carried} without a level for the session${namesText(manifest.carried)}`,
           show,
         )
       : ok("carried", "each contract has a level for the session"),
   ];
 }
 
-const named = (contracts: readonly { readonly id: string }[]): string => {
+const namesText = (contracts: readonly { readonly id: string }[]): string => {
   const ids = contracts.slice(0, NAMES_SHOWN).map(({ id }) => id);
   return `: ${ids.join(", ")}${contracts.length > NAMES_SHOWN ? ", …" : ""}`;
 };
@@ -389,7 +393,10 @@ function checkOptions(
 }
 
 /** The jobs that this service has, by its options. */
-function jobsOf({ backup, keepDays }: Service, inputs: readonly Finding[]): ReadonlySet<JobName> {
+function jobsOf(
+  { backup, keepDays }: WatchedService,
+  inputs: readonly Finding[],
+): ReadonlySet<JobName> {
   const isFed = inputs.some(({ check, result }) => check === "feeds" && result !== "not watched");
   return new Set([
     ...(isFed ? (["publish"] as const) : []),

@@ -4,9 +4,9 @@
  */
 import { instantText } from "../lib/clock.ts";
 import { ChipboardError, type InputError } from "../lib/errors.ts";
-import { CHECKS, faultOf, note, notWatched, ok, unknown } from "./checks.ts";
+import { CHECKS, faultOf, note, notWatched, ok, notKnown } from "./checks.ts";
 import type { CheckName, Finding } from "./checks.ts";
-import { examine, type Service } from "./doctor.ts";
+import { examine, type WatchedService } from "./doctor.ts";
 import { emptyMemory, readMemory, writeMemory, type Memory } from "./memory.ts";
 import {
   changesOf,
@@ -17,7 +17,7 @@ import {
   type NoticeAddress,
 } from "./notices.ts";
 
-/** What tells others. Null: not given. */
+/** Where notices, pings and the memory go. Null: not given. */
 export interface Telling {
   readonly notices: NoticeAddress | null;
   readonly ping: string | null;
@@ -51,8 +51,8 @@ function recall(path: string | null): Recalled {
   }
 }
 
-/** What `doctor` finds: all that `guard` does, and it sends and keeps nothing. */
-export async function look(service: Service, telling: Telling): Promise<Finding[]> {
+/** The findings for `doctor`: the same as for `guard`, but nothing is sent or kept. */
+export async function look(service: WatchedService, telling: Telling): Promise<Finding[]> {
   const { memory, fault } = recall(telling.memory);
   const findings = await examine({ ...service, memory, isGuard: false });
   const at = (ms: number | null): string => (ms === null ? "none yet" : instantText(ms));
@@ -73,7 +73,7 @@ export async function look(service: Service, telling: Telling): Promise<Finding[
 }
 
 /** Looks, tells, pings, and keeps what the next look needs. */
-export async function guard(service: Service, telling: Telling): Promise<Watch> {
+export async function guard(service: WatchedService, telling: Telling): Promise<Watch> {
   const recalled = recall(telling.memory);
   const findings = await examine({ ...service, memory: recalled.memory, isGuard: true });
   return tell(findings, recalled, telling, service.clock.now());
@@ -120,7 +120,7 @@ async function tell(
     telling.ping === null
       ? notWatched("ping", "--ping")
       : failure !== null
-        ? unknown("ping", "none while NOTICE_URL takes no notice")
+        ? notKnown("ping", "none while NOTICE_URL takes no notice")
         : await sendPing(telling.ping, memory, nowMs);
   save(telling.memory, memory);
   return { findings: [...found, noticed, pinged, memorized], notice };
@@ -161,5 +161,5 @@ const withoutOptions = (wrong: InputError): Finding[] =>
     .map((name) =>
       name === "options"
         ? faultOf(name, wrong, "correct it in chipboard.env, then restart the units")
-        : unknown(name, "an option is wrong"),
+        : notKnown(name, "an option is wrong"),
     );

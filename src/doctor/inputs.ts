@@ -11,7 +11,7 @@ import { sessionAt, sessionKey, sessionStartMs, type Session } from "../market/s
 import type { PublishRequest } from "../publish/request.ts";
 import { tryInputs } from "../publish/try-inputs.ts";
 import type { ObjectStore } from "../ports/store.ts";
-import { faultOf, note, notWatched, ok, orFailure, unknown, type Finding } from "./checks.ts";
+import { faultOf, note, notWatched, ok, orFailure, notKnown, type Finding } from "./checks.ts";
 import { ageOf, type Memory } from "./memory.ts";
 
 const MINUTE_MS = 60_000;
@@ -21,7 +21,7 @@ const OFTEN_MS = 5 * MINUTE_MS;
 const STANDARD_INPUT = "standard input";
 const CORRECT_FILE = "correct the file, or name another one";
 
-/** What `publish` would read, by its options. */
+/** The inputs that `publish` would read, by its options. */
 export interface PublishHalf {
   /** Whether sources price on the session's day, by --closed and --holidays. Throws InputError. */
   readonly isClosedDay: (session: Session) => Promise<boolean>;
@@ -39,7 +39,7 @@ export interface InputFindings {
 }
 
 /** The session that the next run publishes: from half an hour before it begins on, the next one. */
-export const nextRun = (nowMs: number): Session => sessionAt(nowMs + EARLY_MS);
+const nextRun = (nowMs: number): Session => sessionAt(nowMs + EARLY_MS);
 
 /** `memory`: what an earlier look read of the feeds; null: this look reads all. */
 export async function checkInputs(
@@ -54,15 +54,17 @@ export async function checkInputs(
   const request = await orFailure(() => half.requestFor(session, isClosed));
   const holidays = checkHolidays(half, closed, session);
   if (request instanceof ChipboardError) {
-    const others = (["catalog", "map"] as const).map((name) => unknown(name, "an option is wrong"));
-    const feeds = unknown("feeds", "an option is wrong");
+    const others = (["catalog", "map"] as const).map((name) =>
+      notKnown(name, "an option is wrong"),
+    );
+    const feeds = notKnown("feeds", "an option is wrong");
     return { options: request, findings: [...others, holidays, feeds], serverTimes: [] };
   }
   const { catalog, map } = await checkTables(request);
   const isReadable = ![catalog, map].some(({ result }) => result === "fault");
   const feeds = isReadable
     ? await checkFeeds(request, store, nowMs, isClosed, memory)
-    : { finding: unknown("feeds", "the catalog or the map cannot be read"), serverTimes: [] };
+    : { finding: notKnown("feeds", "the catalog or the map cannot be read"), serverTimes: [] };
   const { finding, serverTimes } = feeds;
   return { options: null, findings: [catalog, map, holidays, finding], serverTimes };
 }
@@ -112,10 +114,10 @@ async function checkFile(
     : ok(check, `${source.name}: ${found}`);
 }
 
-/** What a look reads of the feeds. */
+/** The result of reading the feeds. */
 type FeedsRead = Pick<InputFindings, "serverTimes"> & { readonly finding: Finding };
 
-const unread = (finding: Finding): FeedsRead => ({ finding, serverTimes: [] });
+const withoutTimes = (finding: Finding): FeedsRead => ({ finding, serverTimes: [] });
 
 async function checkFeeds(
   request: PublishRequest,
@@ -126,13 +128,13 @@ async function checkFeeds(
 ): Promise<FeedsRead> {
   const { quotes, closes } = request;
   if (quotes.length + closes.length === 0) {
-    return unread(notWatched("feeds", "--quotes or --closes"));
+    return withoutTimes(notWatched("feeds", "--quotes or --closes"));
   }
   const sources = [request.catalog, request.map, ...quotes, ...closes].filter(
     (source) => source !== null,
   );
   if (sources.some(({ name }) => name === STANDARD_INPUT)) {
-    return unread(note("feeds", "standard input is read by publish alone"));
+    return withoutTimes(note("feeds", "standard input is read by publish alone"));
   }
   const last = memory?.kept.feeds;
   const key = keyOf(request, sources);
@@ -180,7 +182,7 @@ async function readFeeds(
   const inputs = await orFailure(() => tryInputs(request, store));
   // The store has findings of its own.
   if (inputs instanceof ChipboardError && !(inputs instanceof InputError)) {
-    return unread(unknown("feeds", inputs.message));
+    return withoutTimes(notKnown("feeds", inputs.message));
   }
   if (inputs instanceof InputError) {
     const remedy =
@@ -188,7 +190,7 @@ async function readFeeds(
     const fault = faultOf("feeds", inputs, remedy);
     // A source that does not price may be closed.
     const isClosed = isClosedDay && inputs.waitFor !== null;
-    return unread(isClosed ? note("feeds", `on a closed day: ${fault.text}`) : fault);
+    return withoutTimes(isClosed ? note("feeds", `on a closed day: ${fault.text}`) : fault);
   }
   const { given, serverTimes } = inputs;
   const read = `${counted(given.rows.quotes + given.rows.closes, "row")} of ${names}`;

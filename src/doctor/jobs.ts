@@ -10,7 +10,7 @@ import {
   notWatched,
   ok,
   orFailure,
-  unknown,
+  notKnown,
   type Finding,
 } from "./checks.ts";
 import type { Memory } from "./memory.ts";
@@ -28,12 +28,12 @@ export async function checkJobs(
 ): Promise<Finding[]> {
   if (end instanceof ChipboardError || end.newest === null) {
     const why = end instanceof ChipboardError ? "the log cannot be read" : "the log is empty";
-    return [unknown("publish", why), unknown("prune", why)];
+    return [notKnown("publish", why), notKnown("prune", why)];
   }
   const { newest } = end;
-  const failure = await orFailure(() => recall(store, newest, nowMs, memory));
+  const failure = await orFailure(() => findSuccesses(store, newest, nowMs, memory));
   if (failure instanceof ChipboardError) {
-    return [unknown("publish", failure.message), unknown("prune", failure.message)];
+    return [notKnown("publish", failure.message), notKnown("prune", failure.message)];
   }
   const { publish } = memory.successes;
   const never = `none in ${LOOK_BACK_DAYS} days`;
@@ -43,7 +43,7 @@ export async function checkJobs(
 }
 
 /** Reads the entries after those that an earlier look has read. */
-async function recall(
+async function findSuccesses(
   store: ObjectStore,
   newest: StoredEntry,
   nowMs: number,
@@ -83,7 +83,7 @@ async function checkPrune(
   const late = await orFailure(() =>
     newestBefore(store, newest, Math.min(nowMs, Date.parse(newest.entry.at)) - ageMs),
   );
-  if (late instanceof ChipboardError) return unknown("prune", late.message);
+  if (late instanceof ChipboardError) return notKnown("prune", late.message);
   const dueMs = late === null ? null : Date.parse(late.entry.at) + keepDays * DAY_MS;
   if (dueMs === null || (prune !== null && prune >= dueMs)) {
     return ok("prune", `last removed something ${last}; nothing waits`);

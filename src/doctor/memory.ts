@@ -50,7 +50,7 @@ const memorySchema = z.object({
   pingedAtMs: ms,
 });
 
-/** What one look leaves to the next one, which changes it. */
+/** The facts that one look keeps for the next one, which changes them. */
 export type Memory = z.infer<typeof memorySchema>;
 
 export const emptyMemory = (): Memory => ({

@@ -23,7 +23,7 @@ export interface Changes {
   readonly well: readonly Finding[];
 }
 
-/** What another fault hides stays as it was told. */
+/** Compares the findings with those that were told. A check that another fault hides counts as unchanged. */
 export function changesOf(told: Memory["told"], findings: readonly Finding[]): Changes {
   const before = ({ check }: Finding) => told[check] ?? 0;
   return {
@@ -34,7 +34,7 @@ export function changesOf(told: Memory["told"], findings: readonly Finding[]): C
   };
 }
 
-/** What a person has heard of once the changes are sent. */
+/** The faults that a person knows of once the changes are sent. */
 export function toldAfter(told: Memory["told"], { bad, well }: Changes): Memory["told"] {
   const after = { ...told };
   for (const { check, exitCode } of bad) after[check] = exitCode;

@@ -102,7 +102,7 @@ async function tryPort(
 
 class NotReadyError extends UnreachableError {}
 
-/** What a proxy of ours at `base` does. An error if none answers, asked twice, or if it is not ready. */
+/** What the proxy at `base` serves, in words; an error if no proxy of chipboard answers two requests, or if it is not ready. */
 async function askReadiness(base: string): Promise<string | ChipboardError> {
   const url = `${base}/readyz`;
   let answer = await ask(url);

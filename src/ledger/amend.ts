@@ -102,7 +102,7 @@ function merge(
     keepUntil(session);
     const old = next?.session === session ? next : null;
     if (old !== null) next = before.at((place += 1));
-    const now = patched(old, row);
+    const now = applyRow(old, row);
     if (now !== null) {
       requireInRange(id, now, given.whereOf(row), complaints);
       keep(now, row);
@@ -128,7 +128,7 @@ function isLate(session: Session, before: Levels, { head }: AmendmentBase): bool
 }
 
 /** The level with the row applied. Without an old level, the row is the level. */
-function patched(old: Level | null, { place: _place, usd, ...others }: GivenLevel): Level | null {
+function applyRow(old: Level | null, { place: _place, usd, ...others }: GivenLevel): Level | null {
   return usd === null ? null : { ...old, ...others, usd };
 }
 

@@ -17,7 +17,7 @@ const INPUT_BYTES_MAX = MAX_INPUT_MEGABYTES * 1_000_000;
 const codedBytesMax = (bytes: number): number => Math.ceil(bytes * 1.01) + 1_000;
 
 /**
- * The stored bytes of a kept input, after `unpacked` gave what its name says. Throws DamageError if it is
+ * The stored bytes of a kept input, after its content was compared with its name. Throws DamageError if it is
  * missing, has other content, or has more bytes than a manifest names, or any input can have, beyond which
  * nothing is unpacked.
  */
@@ -33,7 +33,7 @@ export async function readInput(
   const hash = createHash("sha256");
   let sizeBytes = 0;
   try {
-    for await (const piece of unpacked(stored)) {
+    for await (const piece of unpack(stored)) {
       sizeBytes += piece.length;
       if (sizeBytes > bytesMax) throw new Error("it has more of them");
       hash.update(piece);
@@ -47,5 +47,5 @@ export async function readInput(
 }
 
 /** The content of what `readInput` returned, in pieces. */
-export const unpacked = (stored: Uint8Array): AsyncIterable<Buffer> =>
+export const unpack = (stored: Uint8Array): AsyncIterable<Buffer> =>
   Readable.from([stored]).pipe(createGunzip());

@@ -22,9 +22,12 @@ import { BASES, dateOf, Levels, NOTES, Series, type Basis, type Level } from "..
 import {
   dateText,
   dayOf,
+  firstDayOf,
+  lastDayOf,
+  monthOf,
   parseDate,
   SESSIONS_PER_DAY,
-  type Day,
+  type Month,
   type Session,
 } from "../market/session.ts";
 import type { LedgerMonth } from "../snapshot/manifest.ts";
@@ -34,8 +37,6 @@ import { parseLedgerMonthKey } from "../store/paths.ts";
 import type { Ledger } from "./ledger.ts";
 
 const PARTS_AT_ONCE = 16;
-/** The most days of a month. */
-const DAYS_MAX = 31;
 
 const BASIS_LETTERS = BASES.map((basis) => basis.charAt(0)).join("");
 
@@ -94,10 +95,10 @@ export function monthsOf(ledger: Ledger): string[] {
   const last = Math.max(
     ...series.map(({ levels }) => (levels.at(levels.length - 1) as Level).session),
   );
-  const months: string[] = [];
+  const months: Month[] = [];
   let session = Math.min(...series.map(({ levels }) => (levels.at(0) as Level).session));
   for (; session <= last; session = monthEnd(months.at(-1) as string))
-    months.push(monthOf(session));
+    months.push(monthOf(dayOf(session)));
   return months;
 }
 
@@ -166,14 +167,11 @@ export function decodeMonth(bytes: Buffer, key: string, levels: Map<string, Leve
 
 const headerOf = (month: string): string => JSON.stringify({ ledger: 1, month });
 
-const monthOf = (session: Session): string => dateText(dayOf(session)).slice(0, 7);
-
 /** The first session of a month, 00:00 UTC of its first day. */
-const monthStart = (month: string): Session => (parseDate(`${month}-01`) as Day) * SESSIONS_PER_DAY;
+const monthStart = (month: Month): Session => firstDayOf(month) * SESSIONS_PER_DAY;
 
 /** The first session of the month after. */
-const monthEnd = (month: string): Session =>
-  monthStart(monthOf(monthStart(month) + DAYS_MAX * SESSIONS_PER_DAY));
+const monthEnd = (month: Month): Session => (lastDayOf(month) + 1) * SESSIONS_PER_DAY;
 
 function lineOf(id: string, levels: readonly Level[], first: Session): Line {
   const line: Line = {

@@ -6,7 +6,7 @@ import { withRenamedSettlements, type Settlements } from "../market/settlements.
 import type { Correction } from "./corrections.ts";
 import type { Ledger } from "./ledger.ts";
 
-/** What a store holds under the ids of contracts. */
+/** The parts of the head that are stored under ids of contracts. */
 interface History {
   readonly catalog: readonly Contract[] | null;
   readonly corrections: readonly Correction[];

@@ -77,7 +77,7 @@ export function withNewIndexIds<
   if (renamed.length === 0) return history;
   const newIds = new Map(renamed.map(({ from, to }) => [from, to]));
   const taken = new Set(newIds.values());
-  const moved = <T>(byId: ReadonlyMap<string, T>): ReadonlyMap<string, T> =>
+  const move = <T>(byId: ReadonlyMap<string, T>): ReadonlyMap<string, T> =>
     new Map(
       [...byId]
         // An index that had the new id long ago gives way.
@@ -87,7 +87,7 @@ export function withNewIndexIds<
   const { series, settlements } = history;
   return {
     ...history,
-    series: moved(series),
-    settlements: { ...settlements, index: moved(settlements.index) },
+    series: move(series),
+    settlements: { ...settlements, index: move(settlements.index) },
   };
 }

@@ -11,6 +11,10 @@ export const csvText = (rows: readonly (readonly (string | null)[])[]): string =
  */
 const LINE_BREAK = /[\r\n]/;
 
+/** A text of a feed as one cell of CSV, harmless and in quotation marks if it needs them. */
+export const csvCell = (text: string): string =>
+  csvText([[harmless(text)]]).slice(0, -"\r\n".length);
+
 const FORMULA_START = /^(?:\s*[=+\-@＝＋－＠]|[\t\r])/;
 
 /**

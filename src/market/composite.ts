@@ -87,12 +87,12 @@ interface Shares {
   readonly contribution24hPct: Decimal;
 }
 
-/** What quantities cost by each level, US dollars; null: the item, or one of the items, has no such level. */
+/** The cost of quantities by each level, US dollars; null: the item, or one of the items, has no such level. */
 export interface Costs extends Nullable<Record<"base" | "then24h" | "then30d", Decimal>> {
   readonly now: Decimal;
 }
 
-/** What a basket of quantities costs. */
+/** The costs of a whole basket of quantities. */
 interface BasketCosts extends Costs {
   readonly withoutBase: readonly WithoutBase[];
   /** Of the items with a base alone; null: none has one. */

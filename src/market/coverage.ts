@@ -85,7 +85,7 @@ interface Unmoved {
   readonly since: Session;
 }
 
-/** What the levels that were given for a session say of the feed. */
+/** How many of the levels given for a session are equal to the ones before, and since when. */
 export interface Movement {
   readonly given: number;
   /** How many of them are equal to the level before. */

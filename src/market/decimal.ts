@@ -61,7 +61,7 @@ export function roundRatio({ numerator, denominator }: Ratio, decimals: number):
 const SIGNIFICANT_DIGITS = 12;
 
 /** The number with 12 significant digits. It is not below 0. */
-export function significant(value: number): Decimal {
+export function roundSignificant(value: number): Decimal {
   const [digits = "", power = "0"] = value.toExponential(SIGNIFICANT_DIGITS - 1).split("e");
   const scale = SIGNIFICANT_DIGITS - 1 - Number(power);
   const whole = BigInt(digits.replace(".", ""));

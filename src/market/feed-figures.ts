@@ -1,4 +1,4 @@
-/** What a snapshot says of its feed in numbers: gauges and `doctor` show them. */
+/** The numbers of a snapshot about its feed: gauges and `doctor` show them. */
 import { SESSION_MS } from "./session.ts";
 
 /** The parts of a manifest that say it. */

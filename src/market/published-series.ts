@@ -28,7 +28,7 @@ import type { Level } from "./series.ts";
 import { closeSessionOf, type Day, type Session } from "./session.ts";
 import type { Market } from "./view.ts";
 
-/** What a restatement does. */
+/** Which published closes a restatement calculates again, and why. */
 export interface RestatementOrder {
   readonly reason: string;
   /** The closes from this day on become the values as known now; null: all that can. */
@@ -62,7 +62,7 @@ export type StoredIndexSeries = Omit<IndexSeries, "values">;
 export type SeriesByIndex = ReadonlyMap<string, IndexSeries>;
 export type StoredSeriesByIndex = ReadonlyMap<string, StoredIndexSeries>;
 
-/** What the series of a snapshot go on from. */
+/** The head's series, from which the series of a snapshot go on, and the run that publishes them. */
 export interface Beginning {
   /** Of the head that it is published on. */
   readonly head: StoredSeriesByIndex;
@@ -95,7 +95,7 @@ export function publishedSeries(
   for (const [id, index] of indices) {
     const stored = beginning.head.get(id);
     const before = stored?.chained ? withLinkOf(publication, stored.chained) : null;
-    const { chained, values } = continued(market, session, index, before, beginning);
+    const { chained, values } = continueSeries(market, session, index, before, beginning);
     const restated: SeriesRestatement[] = [];
     if (restatement !== null && before !== null && !(chained && keepsCloses(chained, before))) {
       const { reason, members } = restatement;
@@ -127,7 +127,7 @@ const earlierDays = (before: ChainedSeries, kind: Beginning["kind"]): Days | nul
   kind === "session" ? { from: before.base, to: before.last } : before.kept;
 
 /** The series of an index of the catalog, which goes on from `before`. */
-function continued(
+function continueSeries(
   market: Market,
   session: Session,
   index: MarketIndex,
@@ -168,7 +168,7 @@ function continued(
     const published = isStaying ? closeOn(before as ChainedSeries, day) : undefined;
     if (published !== undefined) closes.push(published);
     // Up to a link there is no value, and closes that are too old are gone.
-    else if (day >= values.from) closes.push(calculated(values, day, publication));
+    else if (day >= values.from) closes.push(newClose(values, day, publication));
   }
   const earlier = before && earlierDays(before, kind);
   const kept = earlier && { from: Math.max(earlier.from, base), to: earlier.to };
@@ -184,7 +184,7 @@ function continued(
   return { chained, values };
 }
 
-const calculated = (values: IndexValues, day: Day, knownFrom: number): PublishedClose => ({
+const newClose = (values: IndexValues, day: Day, knownFrom: number): PublishedClose => ({
   value: values.at(day),
   before: values.at(Math.max(values.from, day - 1)),
   knownFrom,
@@ -263,7 +263,7 @@ export function withRenamedMembers(
 ): StoredSeriesByIndex {
   // Another contract may have had the new id. It has no levels any more, so the renamed one has the level and the days
   // that both have.
-  const renamed = <T>(byId: ReadonlyMap<string, T>): ReadonlyMap<string, T> => {
+  const rename = <T>(byId: ReadonlyMap<string, T>): ReadonlyMap<string, T> => {
     const moved = [...byId].filter(([id]) => idOf(id) !== id);
     return new Map(
       [...byId, ...moved.map(([id, item]) => [idOf(id), item] as const)].filter(
@@ -289,7 +289,7 @@ export function withRenamedMembers(
         chained: chained && {
           ...chained,
           members: membersUnder(chained.members),
-          link: chained.link && { ...chained.link, levels: renamed(chained.link.levels) },
+          link: chained.link && { ...chained.link, levels: rename(chained.link.levels) },
         },
       },
     ]),

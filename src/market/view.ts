@@ -55,7 +55,7 @@ export interface BoardRecord {
   readonly break: Break | null;
 }
 
-/** What a tier sees: the contracts on the boards and those off them, in catalog order. */
+/** The market of one tier: the contracts on the boards and those off them, in catalog order. */
 export interface TierView {
   readonly tier: Tier;
   /** The session of this tier: the head's less the tier's delay. */
@@ -232,7 +232,7 @@ function usdPerGb(level: Level, capacityGb: Decimal | null): Decimal | null {
   return roundRatio(ratio(BigInt(level.usd), BigInt(capacity)), USD_PER_GB_DECIMALS);
 }
 
-/** What baskets compare of every record of the view, in board order. */
+/** The levels of every record of the view that baskets compare, in board order. */
 export function basketItems(market: Market, view: TierView): BasketItem[] {
   return recordsOf(view).map((record): BasketItem => {
     const { contract, series, level } = record;

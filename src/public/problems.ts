@@ -12,7 +12,7 @@ export interface Problem {
   readonly title: string;
   /** When callers get it. */
   readonly meaning: string;
-  /** What the caller can do. */
+  /** The caller's next step. */
   readonly remedy: string;
 }
 
@@ -261,7 +261,7 @@ export const BUSY = busy(
   "Too many requests of this caller that take work are in progress: ask again when one is answered.",
 );
 
-/** What another tier would not be refused for. */
+/** Refusals that a caller of another tier would not get. */
 const OF_TIER: ReadonlySet<ProblemCode> = new Set([
   "tier_required",
   "key_required",

@@ -81,7 +81,7 @@ export const holdsKey = (query: Query): boolean =>
 export const valueOf = (query: Query, name: string): string | undefined =>
   query.find(([each]) => each === name)?.[1];
 
-/** What parameters are refused for: the denial has the first code of this list that any fault has. */
+/** The codes of faults of parameters: the denial has the first one of this list that any fault has. */
 const FAULT_ORDER = [
   "unknown_parameter",
   "invalid_parameter",

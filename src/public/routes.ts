@@ -31,7 +31,7 @@ export const API_VERSION = "1.1.0";
 /** Links. They are no part of the OpenAPI document: the reader of a link knows everything that it takes. */
 export const LINK_PATH = "/l/{id}";
 
-/** What a 200 carries: JSON by its schema, with the schema's name for readers, or another media type. */
+/** The body of a 200: JSON by its schema, with the schema's name for readers, or another media type. */
 export type Body =
   | { readonly json: string; readonly schema: z.ZodType }
   | { readonly text: string }
@@ -75,7 +75,7 @@ export interface Route {
   readonly description?: string;
   /** The group of the reference that it stands in. */
   readonly tag: TagName;
-  /** What a 200 is, in a sentence. */
+  /** The content of a 200, in a sentence. */
   readonly answer: string;
   readonly body: Body;
   /** The validators and digests among its header fields. */
@@ -128,7 +128,7 @@ const DATA = {
   fields: ["etag", "unencoded-digest"],
 } as const;
 
-/** What follows from a file to save: a part can be had of those that are stored plain. */
+/** The properties of a route whose answer is a file to save: a part can be had of files that are stored plain. */
 const download = <P extends string>(path: P, file: (tier: string) => string) => ({
   ...DATA,
   path,

@@ -181,10 +181,7 @@ export const tableByTier = (
     rows.map(([label, text]) => [label, ...TIER_NAMES.map((name) => plainCell(text(TIERS[name])))]),
   );
 
-export const markdownTable = (
-  header: readonly string[],
-  rows: readonly (readonly string[])[],
-): string =>
+const markdownTable = (header: readonly string[], rows: readonly (readonly string[])[]): string =>
   [header, header.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 
-export const plainCell = (text: string): string => text.replaceAll(/[|<*\\]/g, String.raw`\$&`);
+const plainCell = (text: string): string => text.replaceAll(/[|<*\\]/g, String.raw`\$&`);

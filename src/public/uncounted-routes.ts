@@ -16,7 +16,7 @@ export const AFTER_MAX = 9_999_999_999;
 export const LIMIT_MAX = 1_000;
 export const LIMIT_DEFAULT = 100;
 
-/** What routes about the log that read no key have in common. */
+/** The common properties of routes about the log that read no key. */
 const PUBLIC = {
   isKeyed: false,
   description: "Not counted, and the same for everybody.",
@@ -297,7 +297,7 @@ export const PAGES = {
     further: "Changelog",
     description: "Changes in each version of the API.",
   },
-  /** What programs that collect pages ask for. */
+  /** For programs that collect pages. */
   robots: { path: "/robots.txt" },
   sitemap: { path: "/sitemap.xml" },
   favicon: { path: "/favicon.ico" },

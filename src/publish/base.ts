@@ -35,7 +35,7 @@ export interface Base {
   readonly rowsBefore: PerTier<RowsBefore>;
 }
 
-/** What a snapshot is rendered and committed on: the ledger of the head is no longer needed then. */
+/** The part of the base that rendering and commit need: without the ledger of the head, which is large. */
 export type Parent = Pick<Base, "end" | "head" | "rowsBefore">;
 
 /**

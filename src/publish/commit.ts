@@ -54,7 +54,7 @@ export async function beginSnapshot(
   };
 }
 
-/** What makes a written snapshot the head. */
+/** A written snapshot that is to become the head. */
 interface Commit {
   readonly name: SnapshotName;
   readonly manifest: Manifest;

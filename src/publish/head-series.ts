@@ -42,7 +42,7 @@ export async function readSeries(
   const file = await readSnapshotFile(store, name, manifest, FILES.series);
   if (file !== null) return parseSeries(file.bytes, file.where);
   const states = await readStates(store, name, manifest);
-  return new Map([...states].map(([id, state]) => [id, linked(id, state, manifest, market)]));
+  return new Map([...states].map(([id, state]) => [id, withLink(id, state, manifest, market)]));
 }
 
 /** The series as an older program left them: of format 3 without the levels that they used. */
@@ -97,7 +97,7 @@ async function readBase(
  * A series of an older program with a link at its last close: its members are those in force there, and the levels
  * that the series used for them are kept. All its days are published, also for a revision of the session.
  */
-function linked(
+function withLink(
   id: string,
   { ended, restatements }: WithoutLevels | SeriesState,
   manifest: Manifest,

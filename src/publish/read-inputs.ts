@@ -62,12 +62,12 @@ export async function readInputs(
   let done = 0;
   const read: ReadInput[] = [];
   const serverTimes: ServerTime[] = [];
-  const reading = async (
+  const readSource = async (
     kind: InputEntry["kind"],
     source: InputSource,
     rowsOf: (copy: InputSource) => Promise<number>,
   ): Promise<void> => {
-    const { copy, end } = recorded(withAnswer(source, kept.get(source)));
+    const { copy, end } = recordSource(withAnswer(source, kept.get(source)));
     const rows = await rowsOf(copy);
     const { isWhole, ...content } = await end();
     read.push({ kind, name: source.name, rows, ...content });
@@ -79,7 +79,7 @@ export async function readInputs(
 
   let catalog = null as Inputs["catalog"];
   if (request.catalog !== null) {
-    await reading("catalog", request.catalog, async (copy) => {
+    await readSource("catalog", request.catalog, async (copy) => {
       catalog = await readCatalog(copy, complaints);
       return catalog.contracts.length;
     });
@@ -100,7 +100,7 @@ export async function readInputs(
   });
   let map = null as FeedMap | null;
   if (mapFile !== null) {
-    await reading("map", mapFile, async (copy) => {
+    await readSource("map", mapFile, async (copy) => {
       map = await readMap(copy, complaints);
       given.addNames(map?.ids.keys() ?? []);
       return 0;
@@ -110,7 +110,7 @@ export async function readInputs(
   const isReadable = mapFile === null || map !== null;
   for (const kind of isReadable ? GIVEN_KINDS : []) {
     for (const source of request[kind]) {
-      await reading(kind, source, async (copy) => {
+      await readSource(kind, source, async (copy) => {
         const before = given.rows[kind];
         await readLevels(kind, copy, request.session, given, complaints, map);
         return given.rows[kind] - before;
@@ -129,7 +129,7 @@ const withAnswer = (source: InputSource, answer: Buffer | undefined): InputSourc
     : { ...source, open: () => pipeline(Readable.from([answer]), createGunzip(), () => undefined) };
 
 /** A copy of the source that records the bytes read until the call of `end`. */
-function recorded(source: InputSource) {
+function recordSource(source: InputSource) {
   const hash = createHash("sha256");
   const gzip = createGzip();
   const stored = buffer(gzip);
@@ -171,7 +171,7 @@ export function judgementsOf(
       .toSorted(([one], [other]) => Number(near.has(other ?? "")) - Number(near.has(one ?? "")))
       .map(([id, measured]) => {
         const like = near.get(id ?? "") ?? null;
-        return { gate: "unknown", contract: id && shortened(id), measured, limit: like };
+        return { gate: "unknown", contract: id && shortenId(id), measured, limit: like };
       }),
     ...(rounded === 0
       ? []
@@ -181,7 +181,7 @@ export function judgementsOf(
 }
 
 /** An id that no catalog knows can be of any length. */
-const shortened = (id: string): string =>
+const shortenId = (id: string): string =>
   id.length <= MAX_ID_CHARACTERS ? id : `${id.slice(0, MAX_ID_CHARACTERS)}…`;
 
 /** An input to publish. `stored` null: the head names the same bytes, and so the same key. */

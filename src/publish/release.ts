@@ -15,7 +15,7 @@ import type { Parent } from "./base.ts";
 import { beginSnapshot, commit, removeSnapshot } from "./commit.ts";
 import { contentOfHead, type Content, type PublishedBase } from "./content.ts";
 import type { KeptInput } from "./read-inputs.ts";
-import { dropped, manifestOf, render, type Sink } from "./rendering.ts";
+import { dropObject, manifestOf, render, type Sink } from "./rendering.ts";
 import type { Progress, ReleaseOptions } from "./request.ts";
 
 const ATTEMPTS_MAX = 50;
@@ -86,7 +86,7 @@ export async function release(
   const result = { snapshot: name, board: boardOf(content), unmovedSince };
   if (dryRun) {
     await store.mayWrite();
-    const manifest = await renderTo(dropped);
+    const manifest = await renderTo(dropObject);
     const signing = signingOf(keys, "planned");
     return { ...result, manifest, outcome: "planned", publication: null, signing };
   }

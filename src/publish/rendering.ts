@@ -55,7 +55,7 @@ import type { Progress } from "./request.ts";
 export type Sink = (object: NamedObject, bytes: Uint8Array) => Promise<void>;
 
 /** For a run that does not write. */
-export const dropped: Sink = async () => {};
+export const dropObject: Sink = async () => {};
 
 export interface Rendering {
   /** `identityOf` all files and ledger months. Snapshots with the same identity hold the same. */
@@ -100,7 +100,7 @@ export async function render(
   const months = await atOnce(monthsOf(ledger), async (month) => {
     const bytes = encodeMonth(ledger, month);
     if (bytes === null) return [];
-    const size = sized(bytes);
+    const size = sizeOf(bytes);
     const kept = known.get(`${month} ${size.sha256}`);
     if (kept !== undefined) return [kept];
     const entry = { key: ledgerMonthKey(month, size.sha256, publication - 1), ...size };
@@ -128,10 +128,10 @@ async function handOn(
   const form = as === "plain" ? null : codedForm(pieces);
   const entry: FileEntry = {
     path,
-    ...(form?.plain ?? sized(whole)),
+    ...(form?.plain ?? sizeOf(whole)),
     media_type: mediaTypeOf(path),
     tier,
-    ...(form !== null && { gzip: sized(form.bytes) }),
+    ...(form !== null && { gzip: sizeOf(form.bytes) }),
     ...(as === "gzip" && { stored: as }),
     ...(pieces === rendered && { parts: form?.parts }),
   };
@@ -142,7 +142,7 @@ async function handOn(
   return entry;
 }
 
-const sized = (bytes: Uint8Array) => ({ bytes: bytes.length, sha256: sha256Hex(bytes) });
+const sizeOf = (bytes: Uint8Array) => ({ bytes: bytes.length, sha256: sha256Hex(bytes) });
 
 /** Throws InputError if a file exceeds a limit of its readers. */
 function requireFit(named: Partial<Parameters<typeof unfitIn>[0]>): void {

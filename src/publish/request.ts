@@ -50,7 +50,7 @@ export interface PublishRequest extends Omit<ReleaseOptions, "timeGates"> {
   readonly waitMs: number;
 }
 
-/** What a request asks unless an option says otherwise. */
+/** The values of a request without options. */
 export const USUAL_REQUEST = {
   dryRun: false,
   catalog: null,

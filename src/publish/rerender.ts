@@ -10,7 +10,7 @@ import type { ObjectStore } from "../ports/store.ts";
 import { loadBase } from "./base.ts";
 import { contentOfHead, type PublishedBase } from "./content.ts";
 import { keepHead, release, untilFirst, type PublishResult } from "./release.ts";
-import { dropped, render } from "./rendering.ts";
+import { dropObject, render } from "./rendering.ts";
 import type { Progress, ReleaseOptions } from "./request.ts";
 import { nextRevision } from "./revisions.ts";
 import { seriesFor } from "./series-for.ts";
@@ -70,7 +70,7 @@ export async function renderAnew(
     if (restatement === null) return keepHead(base, null);
   } else {
     // Only a difference is written, and rendered once more for it.
-    const { identity } = await render(name, content, base, dropped, progress);
+    const { identity } = await render(name, content, base, dropObject, progress);
     if (identity === manifest.identity) return keepHead(base, null);
   }
   const { timeGates = USUAL_TIME_GATES, by = null, why = null } = renewal;

@@ -1,6 +1,6 @@
 /** The series that a run publishes, and whether it restates them. */
 import { InputError } from "../lib/errors.ts";
-import { closeOn } from "../market/chained.ts";
+import { closeOn, firstCloseDay } from "../market/chained.ts";
 import { indicesOf } from "../market/indices.ts";
 import {
   changesCloses,
@@ -52,7 +52,7 @@ function requireNoLink(
       );
     }
     if (from > base && closeOn(chained, from - 1) === undefined) {
-      const first = dateText(chained.last + 1 - chained.closes.length + 1);
+      const first = dateText(firstCloseDay(chained) + 1);
       throw new InputError(
         `${what}, and the close of the day before is no longer kept. Give ${first} or a later day, or no --from`,
       );

@@ -23,12 +23,12 @@ export function summaryLines(result: PublishResult, location: string): string[] 
   return [
     headlineOf(result),
     `Board      ${counts["memory"]} memory and ${counts["semiconductor"]} semiconductor contracts of ${counts["contracts"]} in the catalog`,
-    `Levels     ${counts["given"]} for the session; carried ${named(carried)}; dropped ${named(dropped)}${delisted.length === 0 ? "" : `; delisted ${named(delisted)}`}`,
+    `Levels     ${counts["given"]} for the session; carried ${countedNames(carried)}; dropped ${countedNames(dropped)}${delisted.length === 0 ? "" : `; delisted ${countedNames(delisted)}`}`,
     ...renamedLines(result).map((line) => `Segment    ${line}`),
     ...closedLines(manifest).map((line) => `Closed     ${line}`),
     ...unchangedLines(result).map((line) => `Unchanged  ${line}`),
     ...carryLines(result).map((line) => `Carry      ${line}`),
-    `Corrected  ${corrected.length === 0 ? "nothing" : named(corrected.map(({ contract }) => ({ id: contract })))}`,
+    `Corrected  ${corrected.length === 0 ? "nothing" : countedNames(corrected.map(({ contract }) => ({ id: contract })))}`,
     `Files      ${counts["files"]} of ${counts["bytes"]} bytes in ${location}/${snapshotFolder(snapshot)}`,
     ...differingLines(manifest).map((line) => `Series     ${line}`),
     ...judgements.slice(0, NAMES_SHOWN).map((item) => `Judgement  ${judgementText(item)}`),
@@ -48,10 +48,10 @@ export function summaryMarkdown(result: PublishResult, location: string): string
   const moves = byLargestChange(result.board, ({ changePct }) => changePct["24h"]);
   const blocks = [
     `## ${headlineOf(result)}`,
-    ...(reason === null ? [] : [`Reason: ${escaped(reason)}`]),
+    ...(reason === null ? [] : [`Reason: ${escapeMarkdown(reason)}`]),
     tableOf(Object.entries(counts).map(([what, count]) => ({ what, count }))),
     ...[
-      ...renamedLines(result).map((line) => `segment ${escaped(line)}`),
+      ...renamedLines(result).map((line) => `segment ${escapeMarkdown(line)}`),
       ...closedLines(result.manifest),
       ...unchangedLines(result),
       ...carryLines(result),
@@ -83,7 +83,7 @@ export function summaryMarkdown(result: PublishResult, location: string): string
 
 /** The summary of a run that was refused or failed: why, and the way on. */
 export function failureMarkdown({ message, details, exitCode }: ChipboardError): string {
-  const line = (text: string): string => escaped(plainText(text));
+  const line = (text: string): string => escapeMarkdown(plainText(text));
   const lines = details.slice(0, DETAILS_SHOWN).map((detail) => `- ${line(detail)}`);
   const more = details.length - lines.length;
   const blocks = [
@@ -138,13 +138,13 @@ function differingLines({ differing_closes: differing = [] }: PublishResult["man
 const closedLines = ({ options }: PublishResult["manifest"]): string[] =>
   options["closed_day"] === true ? ["a closed day: sparse and unchanged refuse nothing"] : [];
 
-/** What of the feed has not moved, a line for all levels and one for the contracts that stand still. */
+/** The levels that have not moved: a line for all of them, and one for the contracts that stand still. */
 function unchangedLines({ manifest: { movement }, unmovedSince }: PublishResult): string[] {
   const { given = 0, unchanged = 0, still = [] } = movement ?? {};
   const some = unchanged === 0 ? [] : [`${unchanged} of ${given} given levels`];
   return [
     ...(unmovedSince === null ? some : [`no level has moved since ${sessionKey(unmovedSince)}`]),
-    ...(still.length === 0 ? [] : [`standing still: ${named(still.map(stillText))}`]),
+    ...(still.length === 0 ? [] : [`standing still: ${countedNames(still.map(stillText))}`]),
   ];
 }
 
@@ -157,14 +157,16 @@ function carryLines({ board, manifest }: PublishResult): string[] {
       ? [{ id: `${contract.id} up to ${days} days` }]
       : [];
   });
-  return longer.length === 0 ? [] : [`by cadence, not for ${maxCarryDays} days: ${named(longer)}`];
+  return longer.length === 0
+    ? []
+    : [`by cadence, not for ${maxCarryDays} days: ${countedNames(longer)}`];
 }
 
 const stillText = ({ id, since_utc: since }: { id: string; since_utc: string }) => ({
   id: `${id} since ${sessionKey(parseSession(since) as Session)}`,
 });
 
-function named(items: readonly { readonly id: string }[]): string {
+function countedNames(items: readonly { readonly id: string }[]): string {
   if (items.length === 0) return "0";
   const names = items.slice(0, NAMES_SHOWN).map(({ id }) => id);
   const more = items.length - names.length;
@@ -205,8 +207,8 @@ function tableOf(items: readonly Fields[]): string {
 /** Ids, numbers and dates stay as they are. */
 const cellOf = (value: Cell): string => {
   const text = plainText(String(value));
-  return /^[A-Za-z0-9.:+-]*$/.test(text) ? text : escaped(text);
+  return /^[A-Za-z0-9.:+-]*$/.test(text) ? text : escapeMarkdown(text);
 };
 
 /** Escapes a person's text, so that Markdown takes no character of it for markup. */
-const escaped = (text: string): string => text.replace(/[\\`*_{}[\]<>()#+\-.!|~&]/g, "\\$&");
+const escapeMarkdown = (text: string): string => text.replace(/[\\`*_{}[\]<>()#+\-.!|~&]/g, "\\$&");

@@ -19,5 +19,5 @@ export function renderCsv(view: TierView): string {
   return csvText([header, ...rows]);
 }
 
-/** Columns whose text comes from the program, not from a feed. It may start with a minus. */
+/** Columns of text, which a feed may give. Numbers and dates are the program's: a number may start with a minus. */
 const isFreeText = ({ kind }: BoardColumn): boolean => kind === "text" || kind === "url";

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { jsonText } from "../lib/json.ts";
 import { closeCounts, type CloseCounts } from "../public/payload-schemas.ts";
 import type { Market } from "../market/view.ts";
-import { dateText, type Session } from "../market/session.ts";
+import { monthOf, type Session } from "../market/session.ts";
 import { historyFloor, KEY_TIER_NAMES, TIERS } from "../market/tier.ts";
 
 const file = z.array(z.object({ id: z.string(), closes: closeCounts }));
@@ -22,7 +22,7 @@ function countsOf(market: Market, id: string, session: Session): CloseCounts {
     if (floor === null) return [];
     const closes = market.seriesOf(id)?.closes(session, floor) ?? [];
     const [first] = closes;
-    const month = first === undefined ? null : dateText(first.date).slice(0, "2022-06".length);
+    const month = first === undefined ? null : monthOf(first.date);
     return [[name, { count: closes.length, first_month: month }]];
   });
   return Object.fromEntries(found);

@@ -11,7 +11,7 @@ import { dateOf, type Basis, type Close, type Level } from "../market/series.ts"
 import { dateText, sessionStartMs, sessionUtc } from "../market/session.ts";
 import { historyOf, knownOf, levelsOf, type BoardRecord, type TierView } from "../market/view.ts";
 import type { Piece } from "../snapshot/coded.ts";
-import { csvText, harmless } from "../lib/csv.ts";
+import { csvCell } from "../lib/csv.ts";
 import { headerOf, levelRow, supersededRow } from "../public/row-schemas.ts";
 import type { KnownRows } from "./known-rows.ts";
 
@@ -91,7 +91,7 @@ const COLUMNS: readonly HistoryColumn[] = [
     name: "break_reason",
     type: { ...TEXT, ...OPTIONAL },
     value: ({ breakReason }) => breakReason,
-    text: ({ breakReason }) => quoted(breakReason),
+    text: ({ breakReason }) => reasonText(breakReason),
   },
 ];
 
@@ -159,7 +159,7 @@ export function supersededCsv(
 const levelRows = (view: TierView, record: BoardRecord): string[] =>
   levelsOf(view, record).map(
     (level) =>
-      `${sessionUtc(level.session)},${figures(level)},${dateText(dateOf(level))},${quoted(level.breakReason)}`,
+      `${sessionUtc(level.session)},${figures(level)},${dateText(dateOf(level))},${reasonText(level.breakReason)}`,
   );
 
 /** The cells from price to basis. */
@@ -182,8 +182,7 @@ function* csvByContract(
   }
 }
 
-const quoted = (text: string | null | undefined): string =>
-  text ? csvText([[harmless(text)]]).slice(0, -"\r\n".length) : "";
+const reasonText = (text: string | null | undefined): string => (text ? csvCell(text) : "");
 
 /** A reader of some contracts fetches their groups alone. */
 const ROWS_PER_GROUP = 10_000;

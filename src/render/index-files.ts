@@ -10,7 +10,7 @@ import {
   type ChainedSeries,
 } from "../market/chained.ts";
 import { inBoardOrder, isDelisted, type Contract } from "../market/contract.ts";
-import { significant, unitsOf } from "../market/decimal.ts";
+import { roundSignificant, unitsOf } from "../market/decimal.ts";
 import { exponential } from "../market/logarithm.ts";
 import type { IndexValues, Members } from "../market/members.ts";
 import {
@@ -143,12 +143,12 @@ export function indexBody(
       adjustments: adjustmentsSeen(view, series).map(({ date, publication, factor }) => ({
         date: dateText(date),
         publication,
-        factor: exactly(significant(factor)),
+        factor: exactly(roundSignificant(factor)),
       })),
       changes: changesFields(market, view, series, values),
       // Levels of the head, which a tier behind it does not see.
       ...(isUpToDate(view) && {
-        value: series && exactly(significant(series.value)),
+        value: series && exactly(roundSignificant(series.value)),
         last_used: usedFields(contracts, view, values),
       }),
       history_from: historyFrom(view.tier, view.session),
@@ -193,7 +193,7 @@ const usedFields = (
         id: contract.id,
         session_utc: sessionUtc(anchor.session),
         usd: unitsOf(usd),
-        reference_usd: exactly(significant(reference)),
+        reference_usd: exactly(roundSignificant(reference)),
         away: day < values.last,
       },
     ];

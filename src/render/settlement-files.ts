@@ -1,5 +1,5 @@
 /** The settlements that a tier sees: as CSV all of them, as JSON the months of a contract or an index. */
-import { csvText, harmless } from "../lib/csv.ts";
+import { csvCell, harmless } from "../lib/csv.ts";
 import { exactly, jsonText } from "../lib/json.ts";
 import { inBoardOrder, type Contract } from "../market/contract.ts";
 import { indicesOf } from "../market/indices.ts";
@@ -24,7 +24,7 @@ export interface SettledItem {
 }
 
 /** The months that the tier sees, ascending: those that end within its history. */
-export function monthsSeen(
+function monthsSeen(
   { tier, session }: TierView,
   settlements: readonly Settlement[] = [],
 ): readonly Settlement[] {
@@ -61,7 +61,7 @@ export function settlementsCsv(
   const written = new Map<string, string>();
   // Few texts are different, and the CSV library takes most of the time.
   const cell = (text: string): string => {
-    const known = written.get(text) ?? csvText([[harmless(text)]]).slice(0, -"\r\n".length);
+    const known = written.get(text) ?? csvCell(text);
     written.set(text, known);
     return known;
   };

@@ -42,7 +42,7 @@ export interface PlannedFile {
   render(): string | Uint8Array | Iterable<Piece> | Promise<Uint8Array>;
 }
 
-/** What the files of a snapshot are rendered from. */
+/** The content of a snapshot, from which all of its files are rendered. */
 export interface SnapshotInput extends ReportInput {
   /** The number of the entry that makes the snapshot the head. */
   readonly publication: number;

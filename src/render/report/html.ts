@@ -9,7 +9,7 @@ import {
 } from "../../market/session.ts";
 import { escaped, foreign, grouped, instantHtml } from "../../site/text.js";
 
-export const idHtml = (id: string): string => `<code>${escaped(id)}</code>`;
+const idHtml = (id: string): string => `<code>${escaped(id)}</code>`;
 
 /** A contract's name, with its id, by which commands and files know it. */
 export const contractHtml = ({

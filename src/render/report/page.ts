@@ -32,7 +32,7 @@ import { indicesSection, seriesCloses } from "./index.ts";
 import { movesSection } from "./moves.ts";
 import { REPORT_SCRIPT, REPORT_STYLE } from "./style.ts";
 
-/** What the files of a snapshot are rendered from. */
+/** The content of the page, besides the market's indices. */
 export interface ReportInput {
   readonly market: Market;
   readonly head: Session;
@@ -40,7 +40,7 @@ export interface ReportInput {
   readonly attribution: string;
   /** All corrections so far, oldest first. */
   readonly corrections: readonly Correction[];
-  /** What the run let through, held or changed, for the report. */
+  /** The findings that the run let through, and the rows that it held, ignored or rounded. */
   readonly judgements: readonly Judgement[];
   /** The run's options, as the manifest has them. */
   readonly options: Readonly<Record<string, unknown>>;
@@ -48,9 +48,9 @@ export interface ReportInput {
 }
 
 /**
- * The whole page, with the market's `indices`. The same input gives the same text, at any time and in any time zone. The page does
- * not contain the snapshot's revision or its parent, so that `--rerender` of an equal page has nothing
- * to do.
+ * The whole page, with the market's `indices`. The same input gives the same text, at any time and in any time
+ * zone. The page does not contain the snapshot's revision or its parent, so that `--rerender` of an equal page has
+ * nothing to do.
  */
 export function renderReport(input: ReportInput, indices: readonly IndexWithSeries[]): string {
   const { market, head, attribution, corrections, judgements, options, program } = input;

@@ -5,7 +5,6 @@
  * parser turns into a line feed, other controls, and an underscore that looks like the start of such
  * an escape (LibreOffice also reads escapes with fewer digits).
  */
-// oxlint-disable-next-line no-control-regex
 const NEEDS_ESCAPE = /[\u0000-\u0008\u000b-\u001f\u007f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{1,4}_)/g;
 
 /** The text as a string cell holds it: `_xHHHH_` for characters that XML cannot hold. */

@@ -18,7 +18,7 @@ import type { Manifest } from "../snapshot/manifest.ts";
 import type { Comparison } from "./compare.ts";
 import type { Copying } from "./copy-store.ts";
 import type { WrittenInputs } from "./write-inputs.ts";
-import type { Listed, Listing, MissedSessions } from "./list.ts";
+import type { ListRow, Listing, MissedSessions } from "./list.ts";
 import type { Pruning } from "./prune.ts";
 import type { Repair } from "./repair.ts";
 import type { Rollback } from "./rollback.ts";
@@ -34,13 +34,13 @@ const NOT_THERE = "not in the snapshot";
 /** `snapshots ls`: a table with a row for each entry and each range of missed sessions. */
 export function printListing({ publications, older }: Listing, location: string): void {
   if (publications.length === 0) return printLine(`Nothing is published in ${location}.`);
-  printTable(["", "no", "snapshot", "what", "at", ...COUNTS, "reason"], publications.map(listed));
+  printTable(["", "no", "snapshot", "what", "at", ...COUNTS, "reason"], publications.map(cellsOf));
   if (older > 0) printLine(`and ${older} older; --all shows them`);
 }
 
 const COUNTS = ["contracts", "carried", "dropped", "bytes"];
 
-function listed(row: Listed): Cell[] {
+function cellsOf(row: ListRow): Cell[] {
   const none = [...COUNTS, "reason"].map(() => "");
   switch (row.what) {
     case "missed":
@@ -128,8 +128,8 @@ export function printComparison(found: Comparison): void {
   const { index } = found;
   printLine(`From ${found.before} to ${found.after}`);
   printLine(`Index ${index.old_level ?? "none"} to ${index.new_level ?? "none"}`);
-  printLine(`Added ${joined(found.added)}`);
-  printLine(`Removed ${joined(found.removed)}`);
+  printLine(`Added ${listText(found.added)}`);
+  printLine(`Removed ${listText(found.removed)}`);
   section("Repriced", found.repriced);
   section("Corrected", found.corrected);
   section("Metadata changed", found.metadata);
@@ -150,7 +150,7 @@ export function printVerification(found: Omit<Verification, "newest">, memory?: 
       `Signed by ${signer}: ${counted(signed.length, "entry", "entries")}, the last is ${last}`,
     );
   }
-  if (pruned.length > 0) printLine(`Pruned before: ${joined(pruned)}`);
+  if (pruned.length > 0) printLine(`Pruned before: ${listText(pruned)}`);
   if (memory !== undefined) printLine(`${memory} remembers entry ${entries} of the log`);
 }
 
@@ -163,9 +163,9 @@ export function printRollback(done: Rollback): void {
   if (signature !== null) printLine(`Signed by ${signature.fingerprint}`);
   printLine(`Proxies follow at their next poll; the next publish builds on ${snapshot}.`);
   if (withdrawn.length > 0) {
-    printLine(`To publish a withdrawn session again, give --revise: ${joined(withdrawn)}`);
+    printLine(`To publish a withdrawn session again, give --revise: ${listText(withdrawn)}`);
   }
-  if (not_begun.length > 0) printLine(`Not begun yet by the clock: ${joined(not_begun)}`);
+  if (not_begun.length > 0) printLine(`Not begun yet by the clock: ${listText(not_begun)}`);
 }
 
 /** `snapshots prune`. */
@@ -248,7 +248,7 @@ function section(title: string, items: readonly Fields[] | null): void {
   }
 }
 
-function joined(items: readonly string[] | null): string {
+function listText(items: readonly string[] | null): string {
   if (items === null) return NOT_THERE;
   if (items.length === 0) return "none";
   const more = items.length - ROWS_SHOWN;
