@@ -66,10 +66,9 @@ export const changeOf = (level) =>
  *
  * @param {string} decimal at least 0
  * @param {string} divisor
- * @param {number} [times] whole: how many times the quotient
  */
-export function quotient(decimal, divisor, times = 1) {
-  const above = placesOf(decimal, EXACT) * 1_000_000n * BigInt(times);
+export function quotient(decimal, divisor) {
+  const above = placesOf(decimal, EXACT) * 1_000_000n;
   const below = placesOf(divisor, EXACT);
   return decimalOf((2n * above + below) / (2n * below), 6);
 }
