@@ -43,7 +43,7 @@ export interface Needs {
   readonly manifests: readonly Needed[];
   /** The snapshots whose objects these are. */
   readonly names: ReadonlySet<string>;
-  /** What the store lacks, one line each. */
+  /** A line for each object that the store lacks. */
   readonly damages: readonly string[];
   /** Damaged inputs that no snapshot names, one line each: a crash left half of one, or a prune took its snapshots. */
   readonly leftOut: readonly string[];

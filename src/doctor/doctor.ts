@@ -78,7 +78,7 @@ export interface WatchedService {
 
 /** A look at a service. */
 export interface Look extends WatchedService {
-  /** What earlier looks have found. This one changes it. */
+  /** The findings of earlier looks. This one changes it. */
   readonly memory: Memory;
   /** Whether this look may rely on earlier ones, and restores the backup each week. */
   readonly isGuard: boolean;

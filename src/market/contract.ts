@@ -6,7 +6,7 @@ import { dayOf, SESSIONS_PER_DAY, type Day, type Session } from "./session.ts";
 export const BOARDS = ["memory", "semiconductor"] as const;
 export type Board = (typeof BOARDS)[number];
 
-/** What kind of price a level is. */
+/** The kinds of price that a level can be. */
 export const PRICE_TYPES = ["spot", "contract", "retail", "derived", "other"] as const;
 
 /** One priced thing: a row of the catalog. */

@@ -212,7 +212,7 @@ export function eachRelative(
 const isWithin = ({ session }: Level, noon: Session, maxCarryDays: number): boolean =>
   noon - session <= maxCarryDays * SESSIONS_PER_DAY;
 
-/** What the values of an index are calculated from, beside the levels. */
+/** The values of an index are calculated from this and from the levels. */
 export interface IndexHistory {
   readonly members: Members;
   readonly link: Link | null;

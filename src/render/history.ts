@@ -97,7 +97,7 @@ const COLUMNS: readonly HistoryColumn[] = [
 
 const inputsText = ({ inputs }: Level): string => (inputs === undefined ? "" : String(inputs));
 
-/** What the feed gave: neither a close nor a level of these files is carried. */
+/** The basis as the feed gave it. No close and no level of these files is carried. */
 const basisOf = ({ basis = "reported" }: Level): Basis => basis;
 
 export const historyCsv = (view: TierView, catalog: readonly Contract[]): Generator<Piece> =>

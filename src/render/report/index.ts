@@ -47,7 +47,7 @@ const linesOf = (indices: readonly PricedIndex[]) =>
     }),
   );
 
-/** What the run did to the series. */
+/** The changes that the run made to the series. */
 function seriesNotes([composite, ...others]: readonly PricedIndex[]): string {
   const { series, restatements } = composite as PricedIndex;
   const differing = [composite as PricedIndex, ...others].flatMap(
