@@ -4,17 +4,10 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { withReferences } from "../../src/site/levels.js";
 import { changeBetween, rounded } from "../../src/site/decimal.js";
-import { formerId, idsOf, marketClock, publishMarket } from "../pages/page-market.ts";
-import {
-  expectInSight,
-  giveKey,
-  keepKey,
-  open,
-  watchedContext,
-  type Watch,
-} from "../pages/visit.ts";
+import { formerId, idsOf, marketClock, publishMarket } from "./page-market.ts";
+import { expectInSight, giveKey, keepKey, open, watchedContext, type Watch } from "./visit.ts";
 import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
-import { startTestProxy, type TestProxy } from "./fixture.ts";
+import { startTestProxy, type TestProxy } from "../http/fixture.ts";
 
 const API = "/api/public/v1";
 const A = "keyed-plain-20";

@@ -10,10 +10,10 @@ import { rounded } from "../../src/site/decimal.js";
 import * as levels from "../../src/site/levels.js";
 import { MemoryStore } from "../store/memory-store.ts";
 import { catalogOf, mustPublish, quotesOf } from "../cli/small-market.ts";
-import { formerId, idsOf, LISTED, marketClock, publishMarket } from "../pages/page-market.ts";
-import { keepKey, open, watchedContext, type Watch } from "../pages/visit.ts";
+import { formerId, idsOf, LISTED, marketClock, publishMarket } from "./page-market.ts";
+import { keepKey, open, watchedContext, type Watch } from "./visit.ts";
 import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
-import { NEVER, startTestProxy, type TestProxy } from "./fixture.ts";
+import { NEVER, startTestProxy, type TestProxy } from "../http/fixture.ts";
 
 const API = "/api/public/v1";
 const HTML = "text/html; charset=utf-8";

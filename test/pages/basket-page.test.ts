@@ -9,9 +9,9 @@ import { runInNewContext } from "node:vm";
 import { parse } from "csv-parse/sync";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from "vitest";
-import { expectInSight, keepKey, open, watchedContext, type Watch } from "../pages/visit.ts";
+import { expectInSight, keepKey, open, watchedContext, type Watch } from "./visit.ts";
 import { hasBrowser, inChromium as testInChromium, openBrowser } from "../services/browser.ts";
-import { eventually, snapshotOf, startTestProxy, type TestProxy } from "./fixture.ts";
+import { eventually, snapshotOf, startTestProxy, type TestProxy } from "../http/fixture.ts";
 import {
   type Answer,
   BROKEN,
@@ -25,8 +25,8 @@ import {
   publishNext,
   rowsIn,
   YOUNG,
-} from "./index-market.ts";
-import { isInstalled, testWith } from "./needed-tools.ts";
+} from "../http/index-market.ts";
+import { isInstalled, testWith } from "../http/needed-tools.ts";
 
 const run = promisify(execFile);
 const missing = ["curl", "python3"].find((program) => !isInstalled(program));

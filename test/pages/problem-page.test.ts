@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { assetPath } from "../../src/pages/assets.ts";
 import { inChromium, openBrowser } from "../services/browser.ts";
-import { startTestProxy, type TestProxy } from "./fixture.ts";
-import { startPrefixFront } from "./prefix-front.ts";
+import { startTestProxy, type TestProxy } from "../http/fixture.ts";
+import { startPrefixFront } from "../http/prefix-front.ts";
 
 let proxy: TestProxy;
 beforeAll(async () => {

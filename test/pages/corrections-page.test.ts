@@ -1,11 +1,11 @@
 /** The page of corrections: publications and reasons for everybody, levels for those who may read them. */
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { idsOf, marketClock, publishMarket } from "../pages/page-market.ts";
-import { expectInSight, keepKey, open, watchedContext } from "../pages/visit.ts";
+import { idsOf, marketClock, publishMarket } from "./page-market.ts";
+import { expectInSight, keepKey, open, watchedContext } from "./visit.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
-import { startTestProxy, type TestProxy } from "./fixture.ts";
+import { startTestProxy, type TestProxy } from "../http/fixture.ts";
 
 const REASON = "The source corrected its report";
 

@@ -10,9 +10,9 @@ import {
   RANGE_WORDS,
   titleOf,
 } from "../../src/site/levels.js";
-import { expectInSight, keepKey, open, watchedContext, type Watch } from "../pages/visit.ts";
+import { expectInSight, keepKey, open, watchedContext, type Watch } from "./visit.ts";
 import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
-import { eventually, snapshotOf, startTestProxy, type TestProxy } from "./fixture.ts";
+import { eventually, snapshotOf, startTestProxy, type TestProxy } from "../http/fixture.ts";
 import {
   type Answer,
   BROKEN,
@@ -24,7 +24,7 @@ import {
   publishNext,
   rowsIn,
   YOUNG,
-} from "./index-market.ts";
+} from "../http/index-market.ts";
 
 const API = "/api/public/v1";
 const LIST_FIELDS = ["series_close"];

@@ -5,7 +5,7 @@ import { rollBack } from "../../src/desk/rollback.ts";
 import { sessionStartMs } from "../../src/market/session.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { hasBrowser, inChromium, openBrowser } from "../services/browser.ts";
-import { expectInSight } from "../pages/visit.ts";
+import { expectInSight } from "./visit.ts";
 import {
   ATTRIBUTION,
   eventually,
@@ -14,7 +14,7 @@ import {
   sessionsMs,
   startTestProxy,
   type TestProxy,
-} from "./fixture.ts";
+} from "../http/fixture.ts";
 
 const MINUTE_MS = 60_000;
 

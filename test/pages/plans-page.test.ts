@@ -8,8 +8,8 @@ import { createState } from "../../src/state/open.ts";
 import { inProcess } from "../cli/run.ts";
 import { serve } from "../program/program.ts";
 import { inChromium, openBrowser } from "../services/browser.ts";
-import { giveKey } from "../pages/visit.ts";
-import { startTestProxy, type TestProxy } from "./fixture.ts";
+import { giveKey } from "./visit.ts";
+import { startTestProxy, type TestProxy } from "../http/fixture.ts";
 
 /** What a reader must find: label, no key, Starter, Pro. */
 const PRICES = ["free", "9 USD a month or 90 USD a year", "19 USD a month or 190 USD a year"];
