@@ -43,7 +43,7 @@ function blocks(section: string, language: "sh" | "ini" = "sh"): string[] {
 
 /** Blocks of the upgrade to this release, as the upgrade from it to the next one. */
 const upgradeBlocks = (section: string): string[] =>
-  blocks(section).map((text) => text.replaceAll("0.3.0", "0.4.0").replaceAll("0.2.0", "0.3.0"));
+  blocks(section).map((text) => text.replaceAll("0.4.0", "0.5.0").replaceAll("0.3.0", "0.4.0"));
 
 const isPossible = process.env["CI"] !== undefined || canBoot();
 if (!isPossible)
@@ -536,19 +536,19 @@ test("upgrade and go back: the service runs the release that is named", async ()
   const upgraded = await machine.expect(upgradeBlocks("Upgrade and go back").join(""));
   expect(upgraded).toMatch(/^9\.9\.9$/m);
   expect((await readyz())["snapshot"]).toBe("2026-11-22T00Z/r1");
-  expect(await running()).toBe("/opt/chipboard/0.4.0");
+  expect(await running()).toBe("/opt/chipboard/0.5.0");
 
   const [before = "", after = ""] = upgradeBlocks("Go back over a new format");
   expect(await machine.expect(before)).toMatch(/^Program +chipboard/m);
   await machine.expect(upgradeBlocks("Go back").join(""));
   expect((await readyz())["snapshot"]).toBe("2026-11-22T00Z/r1");
   expect(await machine.expect("chipboard --version")).toBe(installed);
-  expect(await running()).toBe("/opt/chipboard/0.3.0");
+  expect(await running()).toBe("/opt/chipboard/0.4.0");
   await machine.expect(after);
   const jobs = "chipboard-backup.service chipboard-prune.service";
   const commands = await machine.expect(`systemctl show --property ExecStart --value ${jobs}`);
   const releases = commands.match(/\S+(?=\/deploy\/(?:backup|run) )/g);
-  expect(releases).toEqual(["/opt/chipboard/0.4.0", "/opt/chipboard/0.4.0"]);
+  expect(releases).toEqual(["/opt/chipboard/0.5.0", "/opt/chipboard/0.5.0"]);
   await machine.expect("systemctl start chipboard-backup.service");
   expect(JSON.parse(await withKey("usage"))).toMatchObject({ account: "first" });
 });
@@ -559,17 +559,17 @@ test("a package that npm pack made is a release as well", async () => {
     `git clone -q /srv/source packed && cd packed && npm ci && npm ci --prefix tools && npm pack`,
   );
   await machine.expect(`cp packed/chipboard-9.9.9.tgz .
-    ${`${take}${use}`.replaceAll("0.3.0", "9.9.9")}
+    ${`${take}${use}`.replaceAll("0.4.0", "9.9.9")}
     systemctl restart chipboard.service`);
   expect(await machine.expect("chipboard --version")).toBe("9.9.9\n");
   expect((await readyz())["snapshot"]).toBe("2026-11-22T00Z/r1");
   expect(await running()).toBe("/opt/chipboard/9.9.9");
   await machine.expect("systemctl start chipboard-publish.service chipboard-backup.service");
 
-  await machine.expect(blocks("Go back").join("").replaceAll("0.2.0", "9.9.9"));
+  await machine.expect(blocks("Go back").join("").replaceAll("0.3.0", "9.9.9"));
   expect(await running()).toBe("/opt/chipboard/9.9.9");
   await machine.expect(upgradeBlocks("Go back").join(""));
-  expect(await running()).toBe("/opt/chipboard/0.3.0");
+  expect(await running()).toBe("/opt/chipboard/0.4.0");
 });
 
 test("signing: the unit signs its snapshots, and the proxy serves signed ones", async () => {

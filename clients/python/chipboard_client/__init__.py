@@ -73,7 +73,7 @@ from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_ope
 if TYPE_CHECKING:
     from typing_extensions import NotRequired
 
-__version__ = "0.4.0.dev0"
+__version__ = "0.4.0"
 ORIGIN = "{{origin}}"
 API = "/api/public/v1"
 HISTORY = "/history.csv"
