@@ -25,7 +25,10 @@ const RUNS_AT_ONCE = 2;
 /** Each moment strikes every n-th write and begins at another one: in the long form all moments together strike every write of a folder. */
 const STRIDES = { full: { folder: 3, S3: 6 }, short: { folder: 48, S3: 96 } } as const;
 /** The short form strikes the writes of a publish, and the writes to the log of these. */
-const KILLED_AT_LOG = { folder: ["publish", "rollback", "prune"], S3: ["publish"] } as const;
+const KILLED_AT_LOG: Readonly<Record<Place["name"], readonly string[]>> = {
+  folder: ["publish", "rollback", "prune"],
+  S3: ["publish"],
+};
 
 /** A run of a scenario that is killed at one write. Throws if it ends by itself. */
 export type Strike = (order: KillOrder) => Promise<void>;
@@ -51,14 +54,20 @@ export async function crashesIn(
     (moment) => [moment, new Tally(`kill -9 ${moment} a write, ${place.name}`, say)] as const,
   );
   for (const scenario of SCENARIOS) {
+    const isWhole = scale === "full" || scenario === SCENARIOS[0];
+    const isAtLog = scale === "full" || KILLED_AT_LOG[place.name].includes(scenario.name);
+    if (!isWhole && !isAtLog) continue;
     const template = await place.empty();
     await scenario.prepare(template);
     const counted = await place.copy(template);
     const writes = await writesOf(scenario, counted);
     await place.remove(counted);
     for (const [start, [moment, tally]] of tallies.entries()) {
-      const steps = stepsOf(scenario, writes, place.name, scale, start);
-      if (steps.length === 0) continue;
+      const stride = STRIDES[scale][place.name];
+      const steps = writes.flatMap((write, at) => {
+        const isDue = isWhole && at % stride === start;
+        return isDue || (isAtLog && isLogWrite(write)) ? [at + 1] : [];
+      });
       say(`${tally.row.fault}: ${scenario.name}, ${steps.length} of ${writes.length} writes`);
       const queue = steps.values();
       await Promise.all(
@@ -109,25 +118,6 @@ async function requireHead(store: ObjectStore, sessions: readonly string[]): Pro
   const { head } = await wholeHead(store);
   if (sessions.some((session) => head.startsWith(`${session}/`))) return;
   throw new Error(`The head is ${head}, expected ${sessions.join(" or ")}`);
-}
-
-/** The writes to strike, counted from 1: every n-th one and, in the long form, all writes to the log. */
-function stepsOf(
-  scenario: Scenario,
-  writes: readonly Operation[],
-  place: Place["name"],
-  scale: FaultOptions["scale"],
-  start: number,
-): number[] {
-  const isFull = scale === "full";
-  const stride = STRIDES[scale][place];
-  const isWhole = isFull || scenario === SCENARIOS[0];
-  const isAtLog = isFull || KILLED_AT_LOG[place].some((name) => name === scenario.name);
-  return writes.flatMap((write, at) => {
-    const step = at + 1;
-    const isDue = isWhole && at % stride === start;
-    return isDue || (isAtLog && isLogWrite(write)) ? [step] : [];
-  });
 }
 
 /** The writes that the scenario makes, in their order. */
