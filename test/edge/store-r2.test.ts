@@ -26,8 +26,8 @@ function storeAt(prefix: string): ObjectStore {
     const asked = JSON.stringify({ operation, prefix, key, ...more });
     const answer = await fetch(url, {
       method: "POST",
-      // The key may have letters that no field may have.
-      headers: { "x-asked": asked.replaceAll(/[^ -~]/g, escaped) },
+      // The key may have letters that no field may have. A kept connection may be closed just then: "other side closed".
+      headers: { "x-asked": asked.replaceAll(/[^ -~]/g, escaped), connection: "close" },
       ...(body && { body: new Uint8Array(body) }),
     });
     if (answer.status !== 500) return answer;
