@@ -61,7 +61,8 @@ export interface Copying {
  * Copies, and as a mirror removes; with `dryRun` it reads and checks everything and writes nothing. Throws InputError
  * if the source holds no log, ConflictError if the target has another log, or other bytes under a key of
  * the source: nothing is changed then. Throws DamageError if an object of the source is missing or
- * damaged: the others are copied then, but the target's log stays as it was. A damaged input that no snapshot names is left out.
+ * damaged: the others are copied then, but the target's log stays as it was. A damaged input that no snapshot names is
+ * left out.
  */
 export async function copyStore(
   from: ObjectStore,

@@ -1,7 +1,8 @@
 /**
  * The folder of an exported site. It is written whole beside its place, and then takes it. It replaces nothing but an
- * empty folder and an export, known by the list of its files. A run that was killed leaves its own folder beside the place, `.NAME-export-…`; if it was killed
- * between its two renames, the old export is in there as `old`. A later run removes that folder after an hour.
+ * empty folder and an export, known by the list of its files. A run that was killed leaves its own folder beside the
+ * place, `.NAME-export-…`; if it was killed between its two renames, the old export is in there as `old`. A later run
+ * removes that folder after an hour.
  */
 import { lstat, mkdir, mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
