@@ -15,12 +15,14 @@ const startsPrograms = (text: string): boolean =>
 
 /** Tests within one process. Files share it one after another, with its modules and its published market. */
 const QUICK = ["unit", "property", "golden", "desk", "cli", "site", "core"];
+/** The same for simulated worlds, which replace parts of Node: they have a process of their own. */
+const WORLD = ["world"];
 /** Tests of a proxy within their own process, and of its answers. */
 const SERVED = ["http", "pages", "report"];
 /** Needs series of prices beside the repository. */
 const REPLAY = ["replay"];
 
-/** The project of each file: exactly one. `npm test` runs `quick`, and `npm run test:services` all others but `replay`. */
+/** The project of each file: exactly one. `npm test` runs `quick` and `world`, and `npm run test:services` all others but `replay`. */
 function projectOf(file: string): string {
   const folder = file.split("/")[1] ?? "";
   if (REPLAY.includes(folder)) return "replay";
@@ -29,6 +31,7 @@ function projectOf(file: string): string {
   if (needsService(text)) return isServed ? "browsers" : "services";
   if (startsPrograms(text)) return "whole";
   if (isServed) return "served";
+  if (WORLD.includes(folder)) return "world";
   return QUICK.includes(folder) ? "quick" : "whole";
 }
 
@@ -37,7 +40,7 @@ class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const isLong = ({ moduleId }: TestSpecification): boolean =>
       /\/test\/(?:checks|deploy|docs|faults|process)\//.test(moduleId);
-    const order = ["services", "browsers", "whole", "served", "quick"];
+    const order = ["services", "browsers", "whole", "world", "served", "quick"];
     const rankOf = (file: TestSpecification): number =>
       isLong(file) ? -1 : order.indexOf(file.project.name);
     return (await super.sort(files)).toSorted((a, b) => rankOf(a) - rankOf(b));
@@ -69,6 +72,7 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     projects: [
       project("quick", true),
+      project("world", false),
       project("served", true),
       project("browsers", true),
       // What only processes and services show. Each file has a process of its own.

@@ -1,9 +1,5 @@
-/** Worlds of many seeds, and that a broken promise is found. `npm run world` runs more of them, and shortens a red one. */
+/** Worlds of many seeds, and that a broken promise is found. */
 import "./sync-zlib.ts";
-import { execFile } from "node:child_process";
-import { readdir } from "node:fs/promises";
-import { join } from "node:path";
-import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import type { ObjectStore } from "../../src/ports/store.ts";
 import { parsePublicationKey } from "../../src/store/paths.ts";
@@ -17,7 +13,6 @@ import { planOf, Worlds } from "./world.ts";
 
 /** Ten times as many at night. */
 const { numRuns } = runs(1_000);
-const ROOT = join(import.meta.dirname, "..", "..");
 
 test("every promise is kept in every world", async () => {
   const worlds = new Worlds();
@@ -38,26 +33,6 @@ test("a world runs without an actor or failures that its seed draws", async () =
   expect(trace.filter((line) => /^(?:proxy 1|operator)|refused:|unanswered:/.test(line))).toEqual(
     [],
   );
-});
-
-test("planted faults are found: one in the store, one in the state, one in the core", async () => {
-  for (const name of ["archive-newest-stamp", "verdicts-admit-revoked", "prune-keeps-only-head"]) {
-    const { code, stdout } = await run(["--planted", name]);
-    expect([code, stdout]).toEqual([0, expect.stringMatching(/: seed \d+: .*\n1 of 1 found\n$/)]);
-  }
-});
-
-test("every planted fault fits the sources", async () => {
-  const planted = join(import.meta.dirname, "planted");
-  for (const file of await readdir(planted))
-    await promisify(execFile)("git", ["apply", "--check", join(planted, file)], { cwd: ROOT });
-});
-
-test("a command without sense is refused, with the way on", async () => {
-  expect(await run(["--seed", "no"])).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining("expected a number from 1 to 999999999"),
-  });
 });
 
 test("the levels of a world are decimal text in every session", () => {
@@ -153,19 +128,4 @@ function creating(
   intercepted.create = (key, bytes) =>
     instead(key, bytes, (itsKey, itsBytes) => create(itsKey, itsBytes));
   return intercepted;
-}
-
-async function run(args: readonly string[]) {
-  const child = promisify(execFile)(process.execPath, [
-    join(import.meta.dirname, "run.ts"),
-    ...args,
-  ]);
-  return child.then(
-    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
-    ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({
-      code,
-      stdout,
-      stderr,
-    }),
-  );
 }
