@@ -69,7 +69,7 @@ export function lockedPage(
   around: Surroundings,
 ): PageSource {
   const price = leastPrice(around.terms);
-  let why = `Priced every ${timeText(Number(contract.cadenceDays))}. Unlock price and history ${price}.`;
+  let why = `Usually priced every ${timeText(Number(contract.cadenceDays))}. Unlock price and history ${price}.`;
   if (isDelisted(contract, around.head)) why = `Delisted. Unlock its history ${price}.`;
   else if (reason === "not_on_board") why = "Without a key this contract has no price yet.";
   return page(contract, around, {

@@ -111,8 +111,8 @@ function find(wanted) {
         choice.text.split(/[^\p{L}\p{N}]+/u).some((other) => isNear(joinedOf(word), other)),
     );
   }
-  none.textContent =
-    choices.length > 0 && found.length === 0 ? `Nothing matches \u{201C}${wanted}\u{201D}.` : "";
+  // Without what was typed, which may be a key in the wrong field.
+  none.textContent = choices.length > 0 && found.length === 0 ? "Nothing matches." : "";
   const begin = found.filter(({ name }) => name.startsWith(query));
   const named = found.filter(({ name }) => words.every((word) => name.includes(word)));
   return [...new Set([...begin, ...named, ...found])].slice(0, MOST);

@@ -136,7 +136,7 @@ describe("without a key", () => {
       expect(text).toContain(
         kind === "delisted"
           ? "Delisted. Unlock its history from <b>9 USD</b> a month."
-          : "Priced every 12 hours. Unlock price and history from <b>9 USD</b> a month.",
+          : "Usually priced every 12 hours. Unlock price and history from <b>9 USD</b> a month.",
       );
       expect(text).not.toContain("noindex");
       const facts = contracts.find((one: { id: string }) => one.id === id);

@@ -85,7 +85,7 @@ inChromium("it finds indices and former ids, and says when nothing matches", asy
     await expect.poll(() => options(page).count()).toBe(1);
     await field(page).fill("<b>none</b>");
     expect(await options(page).count()).toBe(0);
-    await page.getByText("Nothing matches \u{201C}<b>none</b>\u{201D}.").waitFor();
+    await page.getByText("Nothing matches.").waitFor();
   } finally {
     await context.close();
   }
