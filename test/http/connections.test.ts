@@ -130,6 +130,14 @@ describe("--max-connections-per-address", () => {
     expect(lines.length).toBeLessThan(20);
   });
 
+  test("an address that holds all connections to the metrics leaves places for others", async () => {
+    const proxy = await start("--metrics-port", "0");
+    const metricsUrl = proxy.metricsUrl as string;
+    const held = await Promise.all(Array.from({ length: 120 }, () => visit(metricsUrl, HOLDER)));
+    await until(() => held.filter(({ isClosed }) => isClosed).length === 30);
+    expect(await metricOf(proxy, "chipboard_connections_refused_total")).toBe(30);
+  });
+
   test("is 128 by default, and off behind a proxy in front", async () => {
     const proxy = await start("--metrics-port", "0");
     const hold = async (url: string, count: number): Promise<Visitor[]> =>

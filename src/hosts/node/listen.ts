@@ -1,5 +1,9 @@
 /** Starts and stops the whole proxy: service and sockets. */
-import { CONNECTION_LIMITS, type ConnectionLimits } from "../../lib/limits.ts";
+import {
+  CONNECTION_LIMITS,
+  METRICS_CONNECTIONS_MAX,
+  type ConnectionLimits,
+} from "../../lib/limits.ts";
 import type { ServerResponse } from "node:http";
 import type { Answer } from "../../core/answer.ts";
 import { appListener } from "./door.ts";
@@ -107,10 +111,11 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     const listener = appListener(world, send, onFailure);
     const connections = new Connections(server, listener);
     server.maxConnections = options.maxConnections;
-    server.on("drop", () => {
+    const refused = (max: number) => (): void => {
       metrics.connectionsRefused += 1;
-      if (isFirst()) log.warn({ max: options.maxConnections }, "too many connections");
-    });
+      if (isFirst()) log.warn({ max }, "too many connections");
+    };
+    server.on("drop", refused(options.maxConnections));
     if (options.trustedHops === 0) {
       const max = options.maxConnectionsPerAddress;
       limitConnections(server, options.maxConnections, max, (address, why) => {
@@ -133,7 +138,12 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     const { metricsHost, metricsPort } = options;
     if (metricsPort === null) return running;
     const serveMetrics = async (): Promise<string> => {
-      const scraped = await startMetricsServer(metricsHost, metricsPort, () => metrics.text());
+      const scraped = await startMetricsServer(
+        metricsHost,
+        metricsPort,
+        () => metrics.text(),
+        refused(METRICS_CONNECTIONS_MAX),
+      );
       opened.push(scraped.connections);
       return scraped.url;
     };
