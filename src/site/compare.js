@@ -451,6 +451,9 @@ async function begin(known) {
   if (problem !== null || board.problem !== null) return problem ?? board.problem;
   const { session_utc, memory, semiconductor } = board.body;
   to = session_utc;
+  const moment = `${dayText(to.slice(0, 10))}, ${to.slice(11, 16)} UTC`;
+  byId("session").innerHTML =
+    `Prices of <time datetime="${escaped(to)}">${escaped(moment)}</time>.`;
   records = new Map([...memory, ...semiconductor].map((row) => [row.id, row]));
   held.textContent = "";
   await show();
