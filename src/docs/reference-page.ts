@@ -43,19 +43,19 @@ const listOf = (tag: Tag): string => {
 };
 
 const sectionOf = (tag: Tag): string =>
-  `<section>\n<h2>${tag.name}</h2>\n<p>${escaped(tag.description)}</p>\n` +
+  `<section>\n<h2>${tag.name}</h2>\n<p>${proseHtml(tag.description)}</p>\n` +
   `${documentedIn(tag.name).map(operation).join("\n")}\n</section>`;
 
 function operation(route: Route): string {
   const { operationId, summary, path, answer, id, body } = route;
   const taken = [id ?? [], takenBy(route)]
     .flat()
-    .map(({ name, description, schema }) => definition(name, schema, escaped(description)));
+    .map(({ name, description, schema }) => definition(name, schema, proseHtml(description)));
   return `<article id="${operationId}">
 <div>
 <h3><a href="#${operationId}">${escaped(summary)}</a></h3>
 <p class="endpoint"><b>GET</b> <code>${path.replaceAll("/", "<wbr>/")}</code></p>
-<p>${escaped(`${aboutOf(route) ?? ""} ${answer}`)}</p>
+<p>${proseHtml(`${aboutOf(route) ?? ""} ${answer}`)}</p>
 ${list("Parameters", taken)}
 ${"json" in body ? list("Fields of the answer", fieldsOf(SCHEMAS[body.json])) : ""}
 <h4>Errors</h4>
@@ -64,6 +64,9 @@ ${errorsHtml(route)}
 ${requestHtml(route)}
 </article>`;
 }
+
+/** A description, which is Markdown (OpenAPI 3.1, 3.5); ours have code and nothing else. */
+const proseHtml = (text: string): string => escaped(text).replace(/`([^`]+)`/g, "<code>$1</code>");
 
 const list = (title: string, definitions: readonly string[]): string =>
   definitions.length === 0 ? "" : `<h4>${title}</h4>\n<dl>\n${definitions.join("\n")}\n</dl>`;
@@ -81,7 +84,7 @@ const fieldsOf = ({ properties = {} }: JsonSchema = {}): string[] =>
       inner.length === 0
         ? ""
         : `<details><summary>${counted(inner.length, "field")}</summary><dl>\n${inner.join("\n")}\n</dl></details>`;
-    return definition(name, field, escaped(field.description ?? "") + below);
+    return definition(name, field, proseHtml(field.description ?? "") + below);
   });
 
 /** The schema of the objects that a field holds, directly or in a list. */

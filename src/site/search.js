@@ -111,7 +111,7 @@ function find(wanted) {
         choice.text.split(/[^\p{L}\p{N}]+/u).some((other) => isNear(joinedOf(word), other)),
     );
   }
-  // Without what was typed, which may be a key in the wrong field.
+  // Without the typed words: they may be a key in the wrong field.
   none.textContent = choices.length > 0 && found.length === 0 ? "Nothing matches." : "";
   const begin = found.filter(({ name }) => name.startsWith(query));
   const named = found.filter(({ name }) => words.every((word) => name.includes(word)));

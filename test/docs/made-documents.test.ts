@@ -17,3 +17,15 @@ test.each(Object.entries(documents))(
 test("there are no other files", () => {
   expect(readdirSync(FOLDER).toSorted()).toEqual(Object.keys(documents).toSorted());
 });
+
+test("no page shows the marks of Markdown", () => {
+  const pages = Object.entries(documents).filter(([name]) => name.endsWith(".html"));
+  const marked = pages.flatMap(([name, html]) =>
+    html
+      .replaceAll(/<pre[^>]*>.*?<\/pre>/gs, "")
+      .split("\n")
+      .filter((line) => /`|\*\*/.test(line))
+      .map((line) => `${name}: ${line}`),
+  );
+  expect(marked).toEqual([]);
+});
