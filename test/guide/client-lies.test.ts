@@ -1,7 +1,7 @@
 /** What /client.py makes of answers that are none: it raises Refused, Damaged or OSError, and watch goes on. */
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer as createTcpServer, type AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect } from "vitest";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
 import { testWith } from "../http/needed-tools.ts";
@@ -186,6 +186,29 @@ for number, call in enumerate(json.loads(${JSON.stringify(JSON.stringify(calls))
       .split("\n")
       .map((line, at) => [calls[at], shown(LIES[at]![1]), line]),
   ).toEqual(LIES.map(([call, lie, expected]) => [call, shown(lie), expected]));
+});
+
+withPython("an answer that comes byte by byte without end is given up", async () => {
+  for (const first of ["", "HTTP/1.1 200 Told\r\nx-a: ", "HTTP/1.1 200 Told\r\n\r\n"]) {
+    const endless = createTcpServer((socket) => {
+      socket.on("error", () => undefined);
+      socket.write(first);
+      const drips = setInterval(() => socket.write("a"), 50);
+      socket.on("close", () => clearInterval(drips));
+    });
+    await new Promise<void>((resolve) => endless.listen(0, "127.0.0.1", resolve));
+    const { port } = endless.address() as AddressInfo;
+    try {
+      const said = await client.print(`${PRELUDE}
+try:
+    Client("http://127.0.0.1:${port}", key, timeout=0.3, patience=0).prices()
+except OSError as error:
+    print(error)`);
+      expect([first, said]).toEqual([first, expect.stringMatching(/takes too long|timed out/)]);
+    } finally {
+      endless.close();
+    }
+  }
 });
 
 withPython(

@@ -68,7 +68,7 @@ from typing import (TYPE_CHECKING, Any, BinaryIO, Callable, Dict, Generator, Ite
                     SupportsFloat, SupportsIndex, TypedDict, TypeVar, Union, cast, overload)
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode, urljoin, urlsplit
-from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
+from urllib.request import HTTPHandler, HTTPRedirectHandler, HTTPSHandler, ProxyHandler, Request, build_opener
 
 if TYPE_CHECKING:
     from typing_extensions import NotRequired
@@ -671,6 +671,53 @@ class _NoRedirect(HTTPRedirectHandler):
         """Redirects are followed by _Transport, which looks where they lead."""
 
 
+class _Raw(io.RawIOBase):
+    """The bytes of a socket, until an instant of time.monotonic()."""
+
+    def __init__(self, raw: Any, end: float) -> None:
+        self._raw, self._end = raw, end
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        if time.monotonic() > self._end:
+            raise TimeoutError("the answer takes too long")
+        count: int | None = self._raw.readinto(buffer)
+        return count
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _Response(http.client.HTTPResponse):
+    """An answer that takes at most ten times as long, with its header fields, as the next bytes may."""
+
+    def __init__(self, sock: socket.socket, *rest: Any, **named: Any) -> None:
+        super().__init__(sock, *rest, **named)
+        raw: Any = self.fp
+        self.fp = io.BufferedReader(_Raw(raw.detach(), time.monotonic() + 10 * (sock.gettimeout() or 0)))
+
+
+class _Plain(http.client.HTTPConnection):
+    response_class = _Response
+
+
+class _Secure(http.client.HTTPSConnection):
+    response_class = _Response
+
+
+class _Ends(HTTPHandler, HTTPSHandler):
+    """Opens connections whose answers end in time."""
+
+    def http_open(self, req: Any) -> Any:
+        return self.do_open(_Plain, req)
+
+    def https_open(self, req: Any) -> Any:
+        return self.do_open(_Secure, req)
+
+
 class _Transport:
     """Asks one origin. The key goes nowhere else, and only over https or to this machine."""
 
@@ -694,7 +741,7 @@ class _Transport:
         self._calls_refused: tuple[Refused, float] | None = None
         self._kept: OrderedDict[str, Answer] = OrderedDict()
         # Proxies of the environment do not reach this machine, and would read a key that is sent to it.
-        self._opener = build_opener(ProxyHandler({}) if is_here else ProxyHandler(), _NoRedirect)
+        self._opener = build_opener(ProxyHandler({}) if is_here else ProxyHandler(), _NoRedirect, _Ends)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and other processes begin with connections and a cache of their own."""
@@ -787,7 +834,7 @@ class _Transport:
         if codings not in ([], ["gzip"], ["x-gzip"]):
             raise Damaged(f"unexpected content-encoding {_plain(', '.join(codings))}")
         inflating = zlib.decompressobj(31) if codings else None
-        body, received, end = bytearray(), 0, time.monotonic() + 10 * self.timeout
+        body, received = bytearray(), 0
         try:
             while piece := answer.read1(PIECE_BYTES):
                 received += len(piece)
@@ -796,8 +843,6 @@ class _Transport:
                 body += piece if inflating is None else inflating.decompress(piece, limit + 1 - len(body))
                 if max(received, len(body)) > limit:
                     raise Damaged(f"the answer has more than {limit} bytes")
-                if time.monotonic() > end:
-                    raise TimeoutError("the answer takes too long")
         except zlib.error as error:
             raise Damaged("the answer cannot be inflated") from error
         finally:
@@ -2332,7 +2377,7 @@ def _told(event: dict[str, Any], command: str | None, webhook: str | None) -> No
         # Slack shows `text`, and Discord `content`.
         sent = json.dumps({**event, "content": event["text"][:TEXT_MAX]}).encode()
         try:
-            with build_opener(_NoRedirect).open(Request(webhook, sent, headers), timeout=30):
+            with build_opener(_NoRedirect, _Ends).open(Request(webhook, sent, headers), timeout=30):
                 pass
         except (HTTPError, http.client.HTTPException) as refused:
             # Not its address, which may hold a secret.
