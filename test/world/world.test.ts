@@ -12,7 +12,7 @@ import { StorePromises } from "./store-promises.ts";
 import { planOf, Worlds } from "./world.ts";
 
 /** Ten times as many at night. */
-const { numRuns } = runs(1_000);
+const { numRuns } = runs(2_000);
 
 test("every promise is kept in every world", async () => {
   const worlds = new Worlds();

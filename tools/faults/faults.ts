@@ -1,6 +1,6 @@
 /**
  * `npm run faults`: injects every fault as often as docs/explain/guarantees.md says, and prints the results. Exits
- * with 1 if anything was lost. Takes about half an hour on two cores. The tests inject fewer.
+ * with 1 if anything was lost. Takes about an hour on two cores. The tests inject fewer.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
