@@ -48,7 +48,8 @@ const ROLLBACK_EVERY_MS = 60_000;
 const ACCOUNTS = 50;
 /** About once a month, and never in the session of a prune. */
 const CORRECTED_EVERY = 61;
-const MISPRINT = 1.02;
+/** An index of one contract moves by less than the gate `series` refuses. */
+const MISPRINT = 1.005;
 /** How much slower the last half-year may be than the half-year in the middle. */
 const GROWTH_MAX = 2;
 
