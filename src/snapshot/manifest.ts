@@ -3,6 +3,7 @@
  * files that it names. Where and when it was made shows in nothing but the names of inputs, `by` and `why`.
  */
 import { z } from "zod";
+import { textOf } from "../lib/bytes.ts";
 import { DamageError } from "../lib/errors.ts";
 import { perTier, TIER_NAMES } from "../market/tier.ts";
 import { slicesOf, unfitSlice } from "./coded.ts";
@@ -251,7 +252,7 @@ function tooLargePiece(file: FileEntry): string | null {
 export function parseManifest(bytes: Uint8Array, where: string): Manifest {
   let format: number;
   try {
-    const value: unknown = JSON.parse(Buffer.from(bytes).toString("utf8"));
+    const value: unknown = JSON.parse(textOf(bytes));
     ({ format } = formatSchema.parse(value));
     if (FORMATS.some((each) => each === format)) return manifestSchema.parse(value);
   } catch (cause) {

@@ -58,7 +58,7 @@ export async function readStoredManifest(
   }
   const unfit = unfitIn(manifest);
   if (unfit !== null) throw new DamageError(`${where} names ${unfit}`);
-  return { manifest, manifestSha256: sha256Hex(bytes) };
+  return { manifest, manifestSha256: manifestSha256 ?? sha256Hex(bytes) };
 }
 
 /** An object's bytes. Throws DamageError if it is missing, is larger, or has another digest. */
