@@ -22,7 +22,10 @@ const SERVED = ["http", "pages", "report"];
 /** Needs series of prices beside the repository. */
 const REPLAY = ["replay"];
 
-/** The project of each file: exactly one. `npm test` runs `quick` and `world`, and `npm run test:services` all others but `replay`. */
+/**
+ * The project of each file: exactly one. `npm test` runs `quick` and `world`, and `npm run test:services` all others but
+ * `replay`.
+ */
 function projectOf(file: string): string {
   const folder = file.split("/")[1] ?? "";
   if (REPLAY.includes(folder)) return "replay";

@@ -134,7 +134,7 @@ describe("--max-connections-per-address", () => {
     const proxy = await start("--metrics-port", "0");
     const metricsUrl = proxy.metricsUrl as string;
     const held = await Promise.all(Array.from({ length: 120 }, () => visit(metricsUrl, HOLDER)));
-    await until(() => held.filter(({ isClosed }) => isClosed).length === 30);
+    await until(() => held.filter(({ isClosed }) => isClosed).length >= 30);
     expect(await metricOf(proxy, "chipboard_connections_refused_total")).toBe(30);
   });
 

@@ -753,9 +753,9 @@ inChromium("each sheet has a foot, and the board its segments, if it is in its o
   }),
 );
 
-inChromium("names are whole on all widths and on paper", () =>
+inChromium("names and units are whole on all widths and on paper", () =>
   visit("pro", async (page) => {
-    const cut = `[...document.querySelectorAll(".board .contract")].filter(
+    const cut = `[...document.querySelectorAll(".board :is(.contract, .unit)")].filter(
       ({ scrollHeight, clientHeight }) => scrollHeight > clientHeight + 1).length`;
     for (const width of [1280, 1199, 1024, 900, 760, 720, 390]) {
       await page.setViewportSize({ width, height: 900 });
