@@ -30,13 +30,20 @@ interface ValueCache<V> {
 /** Keeps an answer that was made. */
 export type Keep = (forms: Forms) => unknown;
 
+/** By path relative to the snapshot's folder. Undefined: the snapshot has no such file. */
+export interface SnapshotFiles {
+  get(path: string): PreparedFile | undefined;
+}
+
 /** A snapshot's files and their parsed content, in memory or read when somebody asks for them. */
 export interface ServedSnapshot extends Pick<Manifest, "tiers"> {
   readonly stamp: SnapshotStamp;
-  /** By path relative to the snapshot's folder. Undefined: the snapshot has no such file. */
-  readonly files: {
-    get(path: string): PreparedFile | undefined;
-  };
+  /** Whether it has indices of the tier. */
+  hasIndices(tier: Tier): boolean;
+  /** Null: they are not at hand. */
+  readonly files: SnapshotFiles | null;
+  /** The files, or `busy`. */
+  openFiles(): Promise<SnapshotFiles | Denial>;
   /** Its catalog, or `busy`. */
   catalog(place: Place): Promise<readonly Contract[] | Denial>;
   /** How many closes each contract has, by its id; none in snapshots of older versions. Or `busy`. */
@@ -53,7 +60,7 @@ export interface LiveSnapshot
   readonly publication: Publication;
   /** Recent baskets and small selections, by tier, address, parameters and number of overdue sessions. */
   readonly computed: ValueCache<Forms>;
-  readonly files: ServedSnapshot["files"] & { has(path: string): boolean };
+  readonly files: SnapshotFiles & { has(path: string): boolean };
   /** The free slice, in catalog order. */
   readonly free: readonly Contract[];
 }

@@ -17,7 +17,7 @@ import { knownContracts } from "../core/find/known-ids.ts";
 import type { Forms } from "../core/serve/entity.ts";
 import { cacheControl, overdueSessions } from "../core/serve/freshness.ts";
 import type { LiveSnapshot, World } from "../core/world.ts";
-import { deny, isDenial } from "../public/problems.ts";
+import { deny, isDenial, notInSnapshot } from "../public/problems.ts";
 import type { Query } from "../public/query.ts";
 import { idIn } from "../public/routes.ts";
 import { PAGES } from "../public/uncounted-routes.ts";
@@ -155,7 +155,9 @@ export function livePages(options: LivePagesOptions) {
       return found(asked, path, make, contractPages);
     }
     // A relative address, so that the service works below a prefix.
-    const refusal = resolveContract(snapshot, KEYLESS, id, "../contracts/", [], contracts);
+    const refusal =
+      resolveContract(snapshot, KEYLESS, id, "../contracts/", [], contracts) ??
+      notInSnapshot(snapshot.stamp.text);
     const { code } = refusal;
     if (code !== "key_required" && code !== "not_on_board") return refusal;
     const known = contracts.find(id) as Contract;

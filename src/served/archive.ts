@@ -1,5 +1,6 @@
 /**
- * Old snapshots, opened when somebody asks for them: the manifest is proven against its entry in the log. A
+ * Old snapshots, opened when somebody asks for them: the manifest is proven against its entry in the log. Its
+ * head is kept apart from its files: names are judged and baskets priced by it alone, and many more heads fit. A
  * file is read when it is sent, not before it is known whether it is. A read file is kept until its share of
  * the memory is used; then the files that were asked for longest ago go. Large files are streamed. All reads
  * wait for their turn in the queue (lib/turns.ts), so that live answers come between.
@@ -13,19 +14,23 @@ import type { OldSnapshots, ServedSnapshot } from "../core/world.ts";
 import type { Platform } from "../ports/platform.ts";
 import type { FileEntry } from "../snapshot/manifest.ts";
 import type { Publication } from "../snapshot/log/entry.ts";
+import { TIER_NAMES } from "../market/tier.ts";
 import { readManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../ports/store.ts";
 import { FILES } from "../store/paths.ts";
 import { makeStamp } from "../core/serve/freshness.ts";
-import { BUSY, type Denial } from "../public/problems.ts";
+import { BUSY, isDenial, type Denial } from "../public/problems.ts";
 import type { LoadOptions } from "./load.ts";
 import {
+  entriesOf,
   ENTRY_BYTES,
+  headOf,
   nameOn,
   servedSnapshot,
   storedBytes,
+  type FileEntries,
+  type ManifestHead,
   type ShelfItem,
-  type ManifestFiles,
   type Shelf,
 } from "./snapshot.ts";
 
@@ -40,6 +45,16 @@ const HELD_SHARE = 1 / 16;
 const HELD_BYTES_MAX = 256 * 1024;
 /** A coded file whose plain bytes are more than this part of the archive's memory is inflated as a stream. */
 const INFLATED_SHARE = 1 / 8;
+
+/** What is kept of a manifest that was read whole. */
+interface ManifestFiles {
+  readonly head: ManifestHead;
+  readonly entries: FileEntries;
+}
+
+const headBytes = ({ entries, tiers }: ManifestHead): number =>
+  TIER_NAMES.reduce((sum, name) => sum + (tiers[name]?.off_board.length ?? 0), entries.size) *
+  ENTRY_BYTES;
 
 export class Archive implements Shelf, OldSnapshots {
   readonly #store: ObjectStore;
@@ -76,19 +91,33 @@ export class Archive implements Shelf, OldSnapshots {
    */
   async open(publication: Publication, place: Place): Promise<ServedSnapshot | Denial> {
     const name = nameOn(publication, FILES.manifest);
-    if (!this.#cache.has(name) && !place.enter()) return BUSY;
-    const listed = await this.read<ManifestFiles>(name, place, async () => {
-      const { manifest_sha256: sha256 } = publication;
-      const { files, tiers } = await readManifest(this.#store, publication, sha256);
-      const entries = new Map(files.map((entry) => [entry.path, entry]));
-      const held = files.reduce((sum, { parts = [] }) => sum + 1 + parts.length, 0);
-      return { value: { tiers, entries }, bytes: held * ENTRY_BYTES };
-    });
+    const headName = `${name} head`;
+    const readAll = async (): Promise<ManifestFiles | Denial> => {
+      if (!this.#cache.has(name) && !place.enter()) return BUSY;
+      return this.read(name, place, async () => {
+        const { manifest_sha256: sha256 } = publication;
+        const manifest = await readManifest(this.#store, publication, sha256);
+        const head = headOf(manifest);
+        this.#cache.set(headName, { value: head, bytes: headBytes(head) });
+        const held = manifest.files.reduce((sum, { parts = [] }) => sum + 1 + parts.length, 0);
+        return { value: { head, entries: entriesOf(manifest.files) }, bytes: held * ENTRY_BYTES };
+      });
+    };
+    const head = this.#cache.has(name)
+      ? undefined
+      : (this.get(headName) as ManifestHead | undefined);
+    const later = async (): Promise<FileEntries | Denial> => {
+      const read = await readAll();
+      return isDenial(read) ? read : read.entries;
+    };
+    const known = head === undefined ? await readAll() : { head, entries: later };
+    if (isDenial(known)) return known;
     const stamp = makeStamp(publication, Infinity);
     return servedSnapshot(
       this.#store,
       publication,
-      listed,
+      known.head,
+      known.entries,
       stamp,
       this,
       this.#onStreamFailure,

@@ -13,12 +13,19 @@ import type { FileEntry } from "../snapshot/manifest.ts";
 import type { Publication } from "../snapshot/log/entry.ts";
 import { readManifest } from "../snapshot/stored-snapshot.ts";
 import type { ObjectStore } from "../ports/store.ts";
-import { FILES } from "../store/paths.ts";
 import type { PreparedFile } from "../core/serve/served-file.ts";
 import type { LiveSnapshot } from "../core/world.ts";
 import type { Platform } from "../ports/platform.ts";
 import { makeStamp } from "../core/serve/freshness.ts";
-import { servedSnapshot, storedBytes, type ShelfItem, type Shelf } from "./snapshot.ts";
+import {
+  entriesOf,
+  headOf,
+  INNER,
+  servedSnapshot,
+  storedBytes,
+  type ShelfItem,
+  type Shelf,
+} from "./snapshot.ts";
 
 /** Callers repeat the same few baskets and selections. One takes 2 to 25 kB. */
 const COMPUTED_MAX = 500;
@@ -84,24 +91,23 @@ export async function loadSnapshot(
   { graceMs, cacheBytes, onStreamFailure, platform, shelf: given }: LoadOptions,
 ): Promise<LoadedSnapshot> {
   const manifest = await readManifest(store, publication, publication.manifest_sha256);
-  const entries = new Map(manifest.files.map((entry) => [entry.path, entry]));
   const stamp = makeStamp(publication, graceMs);
   const sent = manifest.files.filter(({ path }) => !INNER.has(path));
   const held = chooseHeld(sent, given === undefined ? cacheBytes * LIVE_SHARE : 0);
   const shelf =
     given ?? new KeepingShelf(({ path }) => held.has(path), cacheBytes * INFLATED_SHARE);
-  const listed = { tiers: manifest.tiers, entries };
   const snapshot = servedSnapshot(
     store,
     publication,
-    listed,
+    headOf(manifest),
+    entriesOf(manifest.files),
     stamp,
     shelf,
     onStreamFailure,
     platform,
   );
   if (given === undefined) {
-    await snapshot.verifyAll(sent.map(({ path }) => path));
+    await snapshot.verifyAll(sent);
     for (const name of TIER_NAMES) await snapshot.baskets(TIERS[name], NO_QUEUE);
     await snapshot.closes(NO_QUEUE);
   }
@@ -109,7 +115,7 @@ export async function loadSnapshot(
   const contracts = isDenial(catalog) ? [] : catalog;
   const files = new Map<string, PreparedFile>();
   for (const { path } of sent) {
-    const file = snapshot.files.get(path);
+    const file = snapshot.files?.get(path);
     if (file !== undefined) files.set(path, file);
   }
   const { judgements, options, attribution, carried, movement } = manifest;
@@ -127,13 +133,6 @@ export async function loadSnapshot(
     heldBytes: [...held.values()].reduce((sum, bytes) => sum + bytes, 0),
   };
 }
-
-/** Files that the proxy reads and never sends. */
-const INNER: ReadonlySet<string> = new Set([
-  FILES.catalog,
-  FILES.closes,
-  ...TIER_NAMES.map(FILES.basket),
-]);
 
 /** The paths of the files to hold in memory, with their stored sizes. */
 function chooseHeld(entries: readonly FileEntry[], budgetBytes: number): Map<string, number> {

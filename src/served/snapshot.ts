@@ -8,7 +8,7 @@ import { atOnce } from "../lib/at-once.ts";
 import { DamageError } from "../lib/errors.ts";
 import { NO_QUEUE, type Place } from "../lib/turns.ts";
 import { parseSession, type Session } from "../market/session.ts";
-import { historyFrom, TIERS } from "../market/tier.ts";
+import { historyFrom, TIER_NAMES, TIERS } from "../market/tier.ts";
 import { parseBasketFile } from "../render/basket-file.ts";
 import { parseCloseCounts } from "../render/close-counts.ts";
 import type { CloseCounts } from "../public/payload-schemas.ts";
@@ -18,11 +18,11 @@ import type { Publication } from "../snapshot/log/entry.ts";
 import { formsOf, readFile, readVerified, type NamedObject } from "../snapshot/stored-snapshot.ts";
 import type { ObjectPart, ObjectStore } from "../ports/store.ts";
 import { FILES, isHistory, snapshotText, type SnapshotName } from "../store/paths.ts";
-import { BUSY, notInSnapshot, type Denial } from "../public/problems.ts";
+import { BUSY, isDenial, notInSnapshot, type Denial } from "../public/problems.ts";
 import type { SnapshotStamp } from "../core/serve/freshness.ts";
 import { PreparedFile, type FileDescription, type FileSource } from "../core/serve/served-file.ts";
 import type { OpenBody, OpenStream } from "../core/serve/stream.ts";
-import type { ServedSnapshot } from "../core/world.ts";
+import type { ServedSnapshot, SnapshotFiles } from "../core/world.ts";
 import type { Platform } from "../ports/platform.ts";
 import { inflatedHeader, inflatedSlice, slicesOf, type FileSlice } from "../snapshot/coded.ts";
 import { inflateOnce, inflateEach, streamOf, verifyingStream } from "./stream.ts";
@@ -51,24 +51,45 @@ export const ENTRY_BYTES = 700;
 /** Objects take more memory than the JSON that they are parsed from. */
 const PARSED_COST = 4;
 
-/** What a proven manifest says of the tiers, and of the files by path. */
-export interface ManifestFiles extends Pick<Manifest, "tiers"> {
-  readonly entries: ReadonlyMap<string, FileEntry>;
+/** Files that the proxy reads and never sends: names are judged and baskets priced by them. */
+export const INNER: ReadonlySet<string> = new Set([
+  FILES.catalog,
+  FILES.closes,
+  ...TIER_NAMES.map(FILES.basket),
+]);
+
+/** What a proven manifest says of the tiers, of the files that are never sent, and of the lists of indices. */
+export interface ManifestHead extends Pick<Manifest, "tiers"> {
+  readonly entries: FileEntries;
 }
 
+const HEAD: ReadonlySet<string> = new Set([...INNER, ...TIER_NAMES.map(FILES.indices)]);
+
+/** Of files, by path. */
+export type FileEntries = ReadonlyMap<string, FileEntry>;
+
+export const entriesOf = (files: readonly FileEntry[]): FileEntries =>
+  new Map(files.map((entry) => [entry.path, entry]));
+
+export const headOf = ({ tiers, files }: Pick<Manifest, "tiers" | "files">): ManifestHead => ({
+  tiers,
+  entries: entriesOf(files.filter(({ path }) => HEAD.has(path))),
+});
+
 /**
- * The snapshot. `verifyAll` reads files before anybody asks for them. `onStreamFailure` receives the error if a
- * verified file is damaged when it is sent. Its functions throw DamageError if a file is missing or changed, and UnreachableError if the store does not answer.
+ * The snapshot. `entries` are its files, or read them when the first is asked for. `verifyAll` reads files before
+ * anybody asks for them. `onStreamFailure` receives the error if a verified file is damaged when it is sent. Its functions throw DamageError if a file is missing or changed, and UnreachableError if the store does not answer.
  */
 export function servedSnapshot(
   store: ObjectStore,
   publication: Publication,
-  { tiers, entries }: ManifestFiles,
+  { tiers, entries: known }: ManifestHead,
+  entries: FileEntries | (() => Promise<FileEntries | Denial>),
   stamp: SnapshotStamp,
   shelf: Shelf,
   onStreamFailure: (error: unknown) => void,
   platform: Platform,
-): ServedSnapshot & { verifyAll(paths: readonly string[]): Promise<void> } {
+): ServedSnapshot & { verifyAll(entries: readonly FileEntry[]): Promise<void> } {
   const nameOf = (path: string): string => nameOn(publication, path);
 
   /** The kept file, or a source that reads it when it is opened. */
@@ -120,9 +141,10 @@ export function servedSnapshot(
     place: Place,
     parse: (bytes: Buffer) => T,
   ): Promise<T | Denial> {
-    const entry = entries.get(path);
+    const entry = known.get(path);
     if (entry === undefined) return notInSnapshot(stamp.text);
-    const name = nameOf(path);
+    // Most publications have the catalog of the one before.
+    const name = `${path} ${entry.sha256}`;
     if (shelf.get(name) === undefined && !place.enter()) return BUSY;
     return shelf.read(name, place, async () => {
       const { bytes } = await readFile(store, publication, entry);
@@ -130,25 +152,32 @@ export function servedSnapshot(
     });
   }
 
+  const filesOf = (all: FileEntries): SnapshotFiles => ({
+    get(path) {
+      const entry = all.get(path);
+      const file = entry && descriptionOf(tiers, entry, stamp);
+      return entry && file ? new PreparedFile(file, sourceFor(entry), platform) : undefined;
+    },
+  });
+
   return {
-    verifyAll: async (paths) => {
-      await atOnce(paths, (path) => readSource(entries.get(path) as FileEntry, NO_QUEUE));
+    verifyAll: async (entries) => {
+      await atOnce(entries, (entry) => readSource(entry, NO_QUEUE));
     },
     stamp,
     tiers,
-    files: {
-      get(path) {
-        const entry = entries.get(path);
-        const file = entry && descriptionOf(tiers, entry, stamp);
-        return entry && file ? new PreparedFile(file, sourceFor(entry), platform) : undefined;
-      },
+    hasIndices: ({ name }) => known.has(FILES.indices(name)),
+    files: typeof entries === "function" ? null : filesOf(entries),
+    openFiles: async () => {
+      const opened = typeof entries === "function" ? await entries() : entries;
+      return isDenial(opened) ? opened : filesOf(opened);
     },
     catalog: (place) =>
       parsed(FILES.catalog, place, (bytes) =>
         parseCatalog(bytes, `The catalog of snapshot ${stamp.text}`),
       ),
     closes: async (place) =>
-      entries.has(FILES.closes) ? parsed(FILES.closes, place, parseCloses) : NO_CLOSES,
+      known.has(FILES.closes) ? parsed(FILES.closes, place, parseCloses) : NO_CLOSES,
     // A tier without a summary has no data.
     baskets: async ({ name }, place) =>
       tiers[name] === undefined

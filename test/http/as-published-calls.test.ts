@@ -1,6 +1,7 @@
 /** Requests for old files: their cost, conditions, parts, ids, and callers without a key. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { API, DATA_ROUTES } from "../../src/public/routes.ts";
+import { FILES } from "../../src/store/paths.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import type { Received } from "./client.ts";
 import { startTestProxy, TestClock, type TestProxy } from "./fixture.ts";
@@ -122,5 +123,43 @@ test("ids are the snapshot's, whichever id the request has", async () => {
       const both = asked(`${API}/history.csv?ids=${id},${other}`, parameter);
       await expectCode(proxy, both, { key }, "invalid_parameter");
     }
+  }
+});
+
+test("names that an opened snapshot does not have are refused without its manifest", async () => {
+  const { store, vintages, endMs } = await recordLog(2);
+  const { number } = vintages[0] as Vintage;
+  const read: string[] = [];
+  const get = store.get.bind(store);
+  store.get = (key) => {
+    read.push(key);
+    return get(key);
+  };
+  // The memory for old snapshots holds less than a manifest.
+  const clock = new TestClock(endMs + 60_000);
+  const small = await startTestProxy({ store, clock, cacheBytes: 400_000 });
+  const manifests = async (path: string): Promise<[status: number, read: number]> => {
+    read.length = 0;
+    const { status } = await ask(small, "pro", `${API}${path}`, `publication=${number}`);
+    return [status, read.filter((key) => key.endsWith(FILES.manifest)).length];
+  };
+  try {
+    const basket = "/index?ids=alpha-16gb";
+    expect(await manifests(basket)).toEqual([200, 1]);
+    expect(await manifests("/prices?ids=alpha-16gb")).toEqual([200, 1]);
+    const refused = {
+      "/prices?ids=nobody": 400,
+      "/history.csv?ids=nobody,delta-old": 400,
+      "/prices?segment=nothing": 400,
+      "/indices.csv?ids=nothing": 400,
+      "/index?ids=nobody,delta-old": 400,
+      "/prices/nobody": 404,
+      "/indices/nothing": 404,
+    };
+    for (const [path, status] of Object.entries(refused))
+      expect([path, await manifests(path)]).toEqual([path, [status, 0]]);
+    expect(await manifests(basket)).toEqual([200, 0]);
+  } finally {
+    await small.close();
   }
 });

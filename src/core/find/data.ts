@@ -6,11 +6,11 @@ import { DamageError, UnreachableError } from "../../lib/errors.ts";
 import type { Place } from "../../lib/turns.ts";
 import type { Tier } from "../../market/tier.ts";
 import type { Publication } from "../../snapshot/log/entry.ts";
-import { FILES } from "../../store/paths.ts";
 import {
   isSendable,
   movedReply,
   type Asked,
+  type Content,
   type Outcome,
   type ReadOutcome,
   type Reader,
@@ -49,7 +49,7 @@ import type { Forms } from "../serve/entity.ts";
 import { cacheControl, overdueSessions, makeStamp } from "../serve/freshness.ts";
 import { PreparedFile, tagsUnread } from "../serve/served-file.ts";
 import type { DataSources, Head, Keep, LiveSnapshot, ServedSnapshot } from "../world.ts";
-import { readSelection, selectLines, type Selection } from "./selection.ts";
+import { limitsOf, readSelection, selectLines, type Selection } from "./selection.ts";
 import {
   depthDenial,
   findVintage,
@@ -218,25 +218,17 @@ export function dataAnswers(sources: DataSources) {
         pricedBasket(snapshot, head, tier, basket, faults, nowMs, place, platform, keep),
       );
     }
+    if (selection !== null) {
+      const lines = async (): Promise<Content | Reply | Denial> => {
+        const limits = await limitsOf(selection, route, tier, snapshot, head, log, place);
+        if (isDenial(limits)) return limits;
+        const file = await resolveFile(route, id, asked.query, tier, place, snapshot, head);
+        if (!(file instanceof PreparedFile)) return file;
+        return selectLines(selection, limits, route, file, snapshot, asked, place, platform, keep);
+      };
+      return withCacheControl(fresh, lines());
+    }
     const send = (file: PreparedFile): ReadOutcome | Promise<ReadOutcome> => {
-      if (selection !== null) {
-        return withCacheControl(
-          fresh,
-          selectLines(
-            selection,
-            route,
-            file,
-            snapshot,
-            head,
-            log,
-            asked,
-            reader,
-            place,
-            platform,
-            keep,
-          ),
-        );
-      }
       const overdue = overdueSessions(stamp, nowMs);
       const forms = file.ready(overdue);
       if (forms !== null) return { kind: "found", forms, cacheControl: fresh };
@@ -245,15 +237,18 @@ export function dataAnswers(sources: DataSources) {
       const tags = file.tags(overdue);
       return { kind: "deferred", tags, isLaborious: false, make, cacheControl: fresh };
     };
-    const file = snapshot.files.get(route.file(tier.name, id));
+    const file = snapshot.files?.get(route.file(tier.name, id));
     if (file !== undefined) return send(file);
-    return resolveId(route, id, asked.query, tier, place, snapshot, head).then((found) =>
+    return resolveFile(route, id, asked.query, tier, place, snapshot, head).then((found) =>
       found instanceof PreparedFile ? send(found) : found,
     );
   }
 
-  /** The file of what the id also names, where it is; or why the tier has none. */
-  async function resolveId(
+  /**
+   * The file of what the id names, the way to it, or why the tier has none. The files of an old snapshot are not looked
+   * at for a name that it does not have.
+   */
+  async function resolveFile(
     route: DataRoute,
     id: string,
     query: Query,
@@ -262,12 +257,22 @@ export function dataAnswers(sources: DataSources) {
     snapshot: ServedSnapshot,
     head: ServedSnapshot,
   ): Promise<PreparedFile | Reply | Denial> {
-    if (route.id === undefined) return notInSnapshot(snapshot.stamp.text);
-    const contracts = await knownContracts(snapshot, head, place);
-    if (isDenial(contracts)) return contracts;
-    const base = prefix + prefixOf(route.path);
-    if (isOfIndex(route)) return resolveIndex(route, snapshot, tier, id, base, query, contracts);
-    return resolveContract(snapshot, tier, id, base, query, contracts);
+    const atHand = snapshot.files?.get(route.file(tier.name, id));
+    if (atHand !== undefined) return atHand;
+    let present = id;
+    if (route.id !== undefined) {
+      const contracts = await knownContracts(snapshot, head, place);
+      if (isDenial(contracts)) return contracts;
+      const base = prefix + prefixOf(route.path);
+      const named = isOfIndex(route)
+        ? resolveIndex(snapshot, tier, id, base, query, contracts)
+        : (resolveContract(snapshot, tier, id, base, query, contracts) ?? id);
+      if (typeof named !== "string") return named;
+      present = named;
+    }
+    const files = snapshot.files ?? (await snapshot.openFiles());
+    if (isDenial(files)) return files;
+    return files.get(route.file(tier.name, present)) ?? notInSnapshot(snapshot.stamp.text);
   }
 }
 
@@ -292,10 +297,10 @@ const keyRequired = (route: DataRoute, tier: Tier): Denial =>
 /** The found file, with this cache-control. */
 async function withCacheControl(
   cacheControl: string,
-  finding: ReturnType<typeof pricedBasket | typeof selectLines>,
+  finding: Promise<Content | Reply | Denial>,
 ): Promise<ReadOutcome> {
   const found = await finding;
-  return found.kind === "denial" ? found : { ...found, cacheControl };
+  return found.kind === "deferred" || found.kind === "found" ? { ...found, cacheControl } : found;
 }
 
 export function noSession({ trouble }: Pick<Head, "trouble">, pollMs: number): Denial {
@@ -306,15 +311,18 @@ export function noSession({ trouble }: Pick<Head, "trouble">, pollMs: number): D
   return deny("no_session", detail, { retryAfterMs: pollMs });
 }
 
-/** Says where the contract is, below `prefix`, or why the tier has no file of it. */
+/**
+ * Says where the contract is, below `prefix`, or why the tier has no file of it; null: it has one, if the snapshot has
+ * files of the tier.
+ */
 export function resolveContract(
-  snapshot: Pick<ServedSnapshot, "tiers" | "stamp">,
+  snapshot: Pick<ServedSnapshot, "tiers">,
   tier: Tier,
   id: string,
   prefix: string,
   query: Query,
   { catalog, find }: KnownContracts,
-): Reply | Denial {
+): Reply | Denial | null {
   const contract = find(id);
   if (contract === undefined) {
     const detail = `No contract has the id ${quoted(id)}; /contracts lists all ids.`;
@@ -327,7 +335,7 @@ export function resolveContract(
     const detail = `Contract "${id}" has no level so far.`;
     return deny("not_on_board", detail, { as_of: null, ...delisted });
   }
-  return sliceDenial(contract, tier) ?? notInSnapshot(snapshot.stamp.text);
+  return sliceDenial(contract, tier);
 }
 
 /** Leads to the same with the present id. */
@@ -338,20 +346,18 @@ function movedTo(address: string, query: Query): Reply {
 
 const quoted = (sent: string): string => JSON.stringify(shownText(sent));
 
-/** The route's file of the index with this name, or the way to it below `prefix`; or why the tier has none. */
+/** The id of the index with this name, or the way to it below `prefix`; or why the tier has none. */
 function resolveIndex(
-  route: DataRoute,
-  { files, stamp }: ServedSnapshot,
+  { stamp, hasIndices }: ServedSnapshot,
   tier: Tier,
   name: string,
   prefix: string,
   query: Query,
   { catalog }: KnownContracts,
-): PreparedFile | Reply | Denial {
-  if (files.get(FILES.indices(tier.name)) === undefined) return notInSnapshot(stamp.text);
+): string | Reply | Denial {
+  if (!hasIndices(tier)) return notInSnapshot(stamp.text);
   const index = findIndex(catalog, name);
-  if (index !== undefined)
-    return files.get(route.file(tier.name, index.id)) ?? notInSnapshot(stamp.text);
+  if (index !== undefined) return index.id;
   const renamed = findFormerIndex(catalog, name);
   if (renamed !== undefined) return movedTo(`${prefix}${renamed.id}`, query);
   const detail = `No index has the id or name ${quoted(name)}; /indices lists all ids.`;

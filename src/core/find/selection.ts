@@ -8,7 +8,7 @@ import { withAsked, type AskedId } from "../../render/envelope.ts";
 import { joined, sizeOf, utf8 } from "../../lib/bytes.ts";
 import type { Platform } from "../../ports/platform.ts";
 import { fieldIn } from "../ask.ts";
-import type { Asked, Content, Reader } from "../outcome.ts";
+import type { Asked, Content } from "../outcome.ts";
 import {
   askedField,
   askedOf,
@@ -105,30 +105,23 @@ export function readSelection(route: DataRoute, query: Query, faults: Fault[]): 
   return { ids, segments, from, to, last, after, since, lastDate, name: named.sort().join() };
 }
 
-/**
- * The lines of the file that the selection takes, or the refusal of its ids. The lines themselves are made
- * later, and then kept if they are few. Throws DamageError and UnreachableError.
- */
-export async function selectLines(
-  selection: Selection,
+/** The lines of the file within the limits. They are made later, and then kept if they are few. */
+export function selectLines(
+  { name }: Selection,
+  limits: NamedLimits,
   route: DataRoute,
   file: PreparedFile,
   snapshot: ServedSnapshot,
-  head: ServedSnapshot,
-  log: LogView,
   { nowMs, headers }: Asked,
-  { tier }: Reader,
   place: Place,
   platform: Platform,
   keep: Keep | null,
-): Promise<Content | Denial> {
-  const limits = await limitsOf(selection, route, tier, snapshot, head, log, place);
-  if (isDenial(limits)) return limits;
+): Content {
   const overdue = overdueSessions(snapshot.stamp, nowMs);
   const isCsv = "text" in route.body;
   const { asked } = limits;
   const chosen: Chosen = {
-    name: selection.name,
+    name,
     fields: isCsv && asked.length > 0 ? { "x-asked": askedField(asked) } : {},
   };
   const make = async (): Promise<Forms | Denial> => {
@@ -202,8 +195,14 @@ async function piecesOf(
   return lines === "" || hold(lines) ? pieces : null;
 }
 
-/** What the selection takes of a snapshot's file, or the refusal of its ids, all of one kind together. */
-async function limitsOf(
+/** Limits with the ids that the snapshot knows by another id. */
+type NamedLimits = Limits & { readonly asked: readonly AskedId[] };
+
+/**
+ * What the selection takes of a snapshot's file, or the refusal of its ids, all of one kind together. Throws
+ * DamageError and UnreachableError.
+ */
+export async function limitsOf(
   selection: Selection,
   route: DataRoute,
   tier: Tier,
@@ -211,7 +210,7 @@ async function limitsOf(
   head: ServedSnapshot,
   log: LogView,
   place: Place,
-): Promise<(Limits & { readonly asked: readonly AskedId[] }) | Denial> {
+): Promise<NamedLimits | Denial> {
   const { ids, segments, since } = selection;
   const items = ids ?? segments;
   const after = since === null ? selection.after : newestNumberBefore(since, log);
