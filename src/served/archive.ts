@@ -46,7 +46,7 @@ const HELD_BYTES_MAX = 256 * 1024;
 /** A coded file whose plain bytes are more than this part of the archive's memory is inflated as a stream. */
 const INFLATED_SHARE = 1 / 8;
 
-/** What is kept of a manifest that was read whole. */
+/** A manifest that was read whole, as far as it is kept. */
 interface ManifestFiles {
   readonly head: ManifestHead;
   readonly entries: FileEntries;
