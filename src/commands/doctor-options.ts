@@ -4,6 +4,7 @@ import {
   clockFromEnvironment,
   configurationOf,
   createOption,
+  hasVariable,
   isClockSet,
   noticeAddress,
   otherVariables,
@@ -14,7 +15,7 @@ import type { WatchedService } from "../doctor/doctor.ts";
 import type { Telling } from "../doctor/guard.ts";
 import type { ObjectStore } from "../ports/store.ts";
 import { isClosedDay } from "./closed-days.ts";
-import { textThat, wholeNumber } from "./option-values.ts";
+import { keepDays, textThat } from "./option-values.ts";
 import { requestFrom } from "./publish-command.ts";
 import { publishOptions, type PublishOptions } from "./publish-options.ts";
 import { readPlans, readTls } from "./serve-command.ts";
@@ -28,12 +29,8 @@ export interface DoctorOptions extends ServeOptions, Omit<PublishOptions, keyof 
   readonly ping?: string;
 }
 
-/** Options of one run of `publish`, which no other run knows. */
-const OF_ONE_RUN: ReadonlySet<string> = new Set(
-  "session hold hold-invalid ignore-unknown revise rerender restate-series from restate-members why dry-run summary accept accept-moves allow-sparse".split(
-    " ",
-  ),
-);
+/** Whether an option of `publish` holds for every run. A summary is of one. */
+const isOfEachRun = (option: Option): boolean => hasVariable(option) && option.name() !== "summary";
 
 export function doctorOptions(): Option[] {
   const own: Option[] = [
@@ -43,14 +40,14 @@ export function doctorOptions(): Option[] {
   const names = new Set(own.map((option) => option.name()));
   const ofPublish = Object.values(publishOptions())
     .flat()
-    .filter((option) => !names.has(option.name()) && !OF_ONE_RUN.has(option.name()));
+    .filter((option) => !names.has(option.name()) && isOfEachRun(option));
   return [
     ...own,
     ...ofPublish,
     createOption(
       "--keep-days <days>",
       "days that snapshots are kept by prune: watch that it runs",
-      wholeNumber("expected a whole number of days, 0 to 99999", 0, 99_999),
+      keepDays,
     ),
     createOption(
       "--backup <place>",

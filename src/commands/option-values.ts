@@ -4,14 +4,14 @@
  * program loads them, even for `--help`.
  */
 import { InvalidArgumentError } from "commander";
-import { DAY_MS, HOUR_MS } from "../lib/clock.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../lib/clock.ts";
 import { secretIn } from "../lib/secrets.ts";
 import { isLine } from "../lib/text.ts";
 
 /** Turns an option's text into its value. Throws InvalidArgumentError (see `createOption`). */
 export type OptionParser<T> = (text: string) => T;
 
-const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: HOUR_MS, d: DAY_MS } as const;
+const UNIT_MS = { ms: 1, s: 1_000, m: MINUTE_MS, h: HOUR_MS, d: DAY_MS } as const;
 type Unit = keyof typeof UNIT_MS;
 
 const DURATION = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h|d)?$/;
@@ -41,6 +41,9 @@ export const wholeNumber = (expected: string, min: number, max: number): OptionP
     const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
     return number >= min && number <= max ? number : null;
   }, expected);
+
+/** How many days prune keeps snapshots. */
+export const keepDays = wholeNumber("expected a whole number of days, 0 to 99999", 0, 99_999);
 
 /** One line of text to store and show. */
 export const lineUpTo = (max: number): OptionParser<string> =>
@@ -81,6 +84,9 @@ function inWords(ms: number): string {
   const unit = units.findLast((name) => ms >= UNIT_MS[name] && ms % UNIT_MS[name] === 0) ?? "ms";
   return ms === 0 ? "0" : `${ms / UNIT_MS[unit]}${unit}`;
 }
+
+/** The longest trial of an account. */
+export const TRIAL_DAYS_MAX = 3_650;
 
 /** The purpose of a key or a link. */
 export const label = textThat(

@@ -18,7 +18,7 @@ import {
   type RememberOption,
   type VerifyKeyOptions,
 } from "./signing-options.ts";
-import { publicLine, wholeNumber } from "./option-values.ts";
+import { keepDays, publicLine, wholeNumber } from "./option-values.ts";
 import { s3Options, storeOptions, withStore, type StoreOptions } from "./store-options.ts";
 import { timeGatesFrom, timeOptions, type TimeOptions } from "./time-options.ts";
 
@@ -196,7 +196,7 @@ function pruneCommand(): Command {
       createOption(
         "--keep-days <days>",
         "keep the snapshots of this many days, counted back from the newest publication (from the clock if that is earlier); the head, the publication before it and publications of the last hour always stay",
-        count,
+        keepDays,
       ).makeOptionMandatory(),
     )
     .addOption(

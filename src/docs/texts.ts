@@ -72,7 +72,7 @@ const MAKERS: Readonly<Record<string, (argument: string, isRunnable: boolean) =>
   "signed-message": () => SIGNED_MESSAGE,
   "long-cadence-days": () => String(LONG_CADENCE_DAYS),
   "carry-per-cadence": () => String(CARRY_PER_CADENCE),
-  /** A program of src/site. */
+  /** A program of this folder. */
   python: (file) => `\`\`\`python\n${sourceText(file)}\`\`\``,
   /** The recorded answer to a request. */
   answer: (request, isRunnable) => showAnswer(exampleOf(request), { ...READABLE, isRunnable }),

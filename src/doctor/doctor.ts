@@ -248,8 +248,8 @@ async function checkCondition(store: ObjectStore, end: LogEnd | ChipboardError):
     "condition",
     failure,
     failure instanceof UnfitError
-      ? "use a store that creates an object only if it is absent"
-      : "make room on its disk, or bring it back",
+      ? "give this user the right to write there"
+      : "make room on its disk, bring it back, or use a store that creates an object only if it is absent",
   );
 }
 

@@ -86,7 +86,7 @@ const variableErrors = new WeakMap<Option, InputError>();
 const variableOf = (option: string): string =>
   `CHIPBOARD_${option.toUpperCase().replaceAll("-", "_")}`;
 
-const hasVariable = (option: Option): boolean => OPTIONS_WITH_VARIABLE.has(option.name());
+export const hasVariable = (option: Option): boolean => OPTIONS_WITH_VARIABLE.has(option.name());
 
 type Parse = (text: string) => unknown;
 

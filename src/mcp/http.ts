@@ -38,7 +38,7 @@ const LIMITS = { ...CONNECTION_LIMITS, headersMs: QUESTION_MS, requestMs: QUESTI
 /** Codes of JSON-RPC 2.0, 5.1. */
 const UNREADABLE = -32_700;
 const INVALID = -32_600;
-/** Where the API reads keys, and how each key begins. */
+/** Where the API reads keys. */
 const KEY_FIELDS: ReadonlySet<string> = new Set(["authorization", "x-api-key"]);
 /** Fields that frame a message, make it conditional or name its sender. They are never passed on. */
 const OF_MESSAGE =

@@ -86,20 +86,19 @@ export function livePages(options: LivePagesOptions) {
       return filledDocument(document, slotValues(options, snapshot, board));
     });
   }
-  const answers = new Map<string, (asked: Asked) => Promise<Outcome>>();
-  for (const [path, make] of makers) answers.set(path, (asked) => found(asked, path, make, pages));
   const pastIndices: Maker = async (snapshot) => indicesPage(await catalogOf(snapshot), true);
-  const nowIndices = answers.get(PAGES.indices.path);
-  answers.set(PAGES.indices.path, async (asked) =>
-    nowIndices === undefined || namesMoment(asked.query)
-      ? found(asked, "past indices", pastIndices, pages)
-      : nowIndices(asked),
-  );
-  for (const { path } of [PAGES.market, PAGES.compare, PAGES.basket]) {
-    const now = answers.get(path);
-    answers.set(path, async (asked) =>
-      now === undefined || namesMoment(asked.query) ? PRESENT_ALONE : now(asked),
-    );
+  /** What pages answer whose address names another moment; others ignore it. */
+  const past = new Map<string, (asked: Asked) => Promise<Outcome>>([
+    [PAGES.indices.path, (asked) => found(asked, "past indices", pastIndices, pages)],
+  ]);
+  for (const { path } of [PAGES.market, PAGES.compare, PAGES.basket])
+    past.set(path, async () => PRESENT_ALONE);
+  const answers = new Map<string, (asked: Asked) => Promise<Outcome>>();
+  for (const [path, make] of makers) {
+    answers.set(path, async (asked) => {
+      const answer = namesMoment(asked.query) ? past.get(path) : undefined;
+      return answer === undefined ? found(asked, path, make, pages) : answer(asked);
+    });
   }
   return answers.set(PAGES.contract.path, contract);
 

@@ -26,7 +26,7 @@ export interface PublishRequest extends Omit<ReleaseOptions, "timeGates"> {
   readonly catalog: InputSource | null;
   readonly quotes: readonly InputSource[];
   readonly closes: readonly InputSource[];
-  /** How quotes and closes are written, all of them CSV; null: as the program expects them. */
+  /** How quotes and closes are written; null: as the program expects them. */
   readonly map: InputSource | null;
   readonly session: Session;
   /** Null: as in the last snapshot. */

@@ -196,13 +196,13 @@ class S3Store implements ObjectStore {
       await Promise.allSettled(racers);
       const created = (await Promise.all(racers)).filter((outcome) => outcome === "created");
       if (created.length > 1) {
-        throw this.#unfit(
+        throw this.#unsafe(
           "the server ignores If-None-Match on this bucket, so publishing is unsafe; expected a server that enforces it (Ceph ignores it where versioning is on)",
         );
       }
       const read = await this.#read(probe, PROBE_BYTES_MAX);
       if (read === null || !read.equals(bytes)) {
-        throw this.#unfit(
+        throw this.#unsafe(
           "the server does not return the bytes that were written; check --s3-endpoint",
         );
       }
@@ -305,7 +305,7 @@ class S3Store implements ObjectStore {
     throw s3Error(this.#place, verb, key, error);
   }
 
-  #unfit(why: string): UnreachableError {
+  #unsafe(why: string): UnreachableError {
     const { option, location } = this.#place;
     return new UnreachableError(`${option} ${JSON.stringify(location)}: ${why}`);
   }

@@ -74,7 +74,7 @@ describe("containers", () => {
 
   testWith("python3", "yaml")(
     "kubernetes.yml: probes, no rights, one job at a time, codes of the unit",
-    () => {
+    async () => {
       const [, , deployment, , cron] = documents("kubernetes.yml");
       const [proxy] = deployment.spec.template.spec.containers;
       expect([proxy.readinessProbe.httpGet.path, proxy.livenessProbe.httpGet.path]).toEqual([
@@ -90,6 +90,11 @@ describe("containers", () => {
       const [, codes = ""] =
         /^RestartPreventExitStatus=(.*)$/m.exec(textOf("chipboard-publish.service")) ?? [];
       expect(podFailurePolicy.rules[0].onExitCodes.values.join(" ")).toBe(codes);
+      const page = await readFile(join(ROOT, "docs/operate/containers.md"), "utf8");
+      const byHand = [...page.matchAll(/--overrides '(.*)'/g)].map(([, json = ""]) =>
+        JSON.parse(json),
+      );
+      expect(byHand.map(({ spec }) => spec.enableServiceLinks)).toEqual([false, false]);
       for (const pod of [deployment.spec.template.spec, template.spec]) {
         expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 1000 });
         // The Service would set CHIPBOARD_PORT, CHIPBOARD_SERVICE_HOST, ….

@@ -1,7 +1,7 @@
 /** Everything that the platform does to requests and answers: the Worker's answer then differs from the Node host's. */
 
 export interface Difference {
-  /** A row of the table in docs/guide/worker.md. */
+  /** A row of the table in docs/operate/worker.md. */
   readonly words: string;
   /** The tests of transcripts that it makes fail, which nothing else does. */
   readonly tests: readonly string[];

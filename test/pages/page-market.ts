@@ -52,7 +52,6 @@ const REVISED = FIRST + 2;
 export const HEAD = FIRST + 3;
 /** One session is overdue. */
 export const NOW_MS = sessionStartMs(HEAD + 1) + 65 * 60_000;
-export const MISSED_MS = sessionStartMs(MISSED);
 
 const TODAY = dayOf(FIRST);
 const BREAK_DAY = TODAY - 30;

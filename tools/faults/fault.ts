@@ -2,7 +2,7 @@
 
 /** What a run of faults is given. */
 export interface FaultOptions {
-  /** `short`: as often as the tests can afford. `full`: as often as SECURITY.md says. */
+  /** `short`: as often as the tests can afford. `full`: as often as docs/explain/guarantees.md says. */
   readonly scale: "short" | "full";
   /** An empty folder, removed afterwards. */
   readonly folder: string;

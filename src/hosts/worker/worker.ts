@@ -15,7 +15,7 @@ import { R2Store } from "./r2-store.ts";
 export { CallsObject } from "./calls-object.ts";
 export { RegistryObject } from "./registry-object.ts";
 
-/** The bindings and variables of the Worker; deploy/edge/wrangler.jsonc names them. */
+/** The bindings and variables of the Worker; deploy/edge/wrangler.json names them. */
 export interface Environment extends StateBindings {
   readonly SNAPSHOTS: Bucket;
   /** The folder in the bucket; without one the bucket is the store. */
