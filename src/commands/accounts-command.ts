@@ -9,7 +9,7 @@ import { counted } from "../lib/text.ts";
 import { KEY_TIER_NAMES, type KeyTierName } from "../market/tier.ts";
 import { accountsLogCommand, inWords } from "./accounts-log-command.ts";
 import { examples } from "./every-command.ts";
-import { noteText, wholeNumber } from "./option-values.ts";
+import { noteText, TRIAL_DAYS_MAX, wholeNumber } from "./option-values.ts";
 import { byOption, csvOption, onRegistry, printCsv, withStateHelp } from "./state-options.ts";
 import { withStateOptions, type StateOptions } from "./state-options.ts";
 
@@ -250,5 +250,5 @@ const trialDaysOption = (): Option =>
   createOption(
     "--trial-days <days>",
     "start a trial now that ends after this many days of 24 hours",
-    wholeNumber("expected whole days from 1 to 3650", 1, 3_650),
+    wholeNumber(`expected whole days from 1 to ${TRIAL_DAYS_MAX}`, 1, TRIAL_DAYS_MAX),
   );

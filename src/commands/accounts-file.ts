@@ -9,6 +9,7 @@ import { isLine } from "../lib/text.ts";
 import { KEY_TIER_NAMES } from "../market/tier.ts";
 import { accountName } from "../state/accounts.ts";
 import type { ImportedAccount } from "../state/registry.ts";
+import { TRIAL_DAYS_MAX } from "./option-values.ts";
 import { onRegistry, type StateOptions } from "./state-options.ts";
 
 const SHAPE = { columns: ["name", "tier", "trial_days", "note"], required: ["name", "tier"] };
@@ -29,7 +30,7 @@ export async function importAccounts(file: string, options: StateOptions, update
     const name = row.read("name", accountName);
     const tier = row.read("tier", oneOf(KEY_TIER_NAMES));
     const trialDays = row.has("trial_days")
-      ? row.optional("trial_days", wholeNumberField(1, 3_650))
+      ? row.optional("trial_days", wholeNumberField(1, TRIAL_DAYS_MAX))
       : undefined;
     const note = row.has("note") ? row.optional("note", noteField) : undefined;
     const earlier = rows.get(name);

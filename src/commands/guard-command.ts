@@ -7,8 +7,8 @@ import {
   reportVariables,
   variableErrorOf,
 } from "../lib/config.ts";
-import { EXIT, InputError, PrintedError } from "../lib/errors.ts";
-import { plainLines, printJson, printLine } from "../lib/terminal.ts";
+import { EXIT, InputError, orError, PrintedError } from "../lib/errors.ts";
+import { printJson, printLine, printNotice } from "../lib/terminal.ts";
 import {
   doctorOptions,
   printFindings,
@@ -74,28 +74,19 @@ async function guard(options: GuardOptions, command: Command): Promise<void> {
   const rooms = await import("../doctor/guard.ts");
   const { worstOf } = await import("../doctor/checks.ts");
   const telling = tellingFrom(options);
-  const store = variableErrorOf(command) ?? (await orInputError(() => storeFromOptions(options)));
+  const store =
+    variableErrorOf(command) ?? (await orError(InputError, () => storeFromOptions(options)));
   if (store instanceof InputError) {
     await rooms.tellOfOptions(telling, store, clockFromEnvironment().now());
     throw store;
   }
   try {
     const { findings, notice } = await rooms.guard(serviceFrom(options, store), telling);
-    if (notice !== null) process.stderr.write(`${plainLines(notice)}\n`);
+    if (notice !== null) printNotice(notice);
     await printFindings(findings, command, options.json, { notice });
     const code = worstOf(findings);
     if (code !== EXIT.done) throw new PrintedError(code);
   } finally {
     await store.close();
-  }
-}
-
-/** The result of `work`; an InputError becomes a value. */
-async function orInputError<T>(work: () => Promise<T>): Promise<T | InputError> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof InputError) return error;
-    throw error;
   }
 }

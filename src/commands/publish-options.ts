@@ -22,7 +22,7 @@ import {
 } from "./option-values.ts";
 import { signKeyOption, verifyKeyOption, type LogKeyOptions } from "./signing-options.ts";
 import { storeOptions, type StoreOptions } from "./store-options.ts";
-import { maxGapOption } from "./time-options.ts";
+import { maxGapOption, wordsOf } from "./time-options.ts";
 
 export interface PublishOptions extends StoreOptions, LogKeyOptions, JsonOption {
   readonly catalog?: string;
@@ -227,10 +227,7 @@ export const gatesFrom = (options: PublishOptions): Omit<GateOptions, "isClosedD
   maxCarryDays: options.maxCarryDays,
   acceptMoves: options.acceptMoves ?? false,
   allowSparse: options.allowSparse ?? false,
-  accept: (options.accept ?? [])
-    .flatMap((text) => text.split(/\s+/))
-    .filter((text) => text !== "")
-    .map(acceptanceOf),
+  accept: wordsOf(options.accept ?? []).map(acceptanceOf),
 });
 
 /** The ids of `--hold`. Throws InputError for an empty one. */

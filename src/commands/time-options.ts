@@ -32,9 +32,12 @@ export const maxGapOption = (): Option =>
 
 /** The limit, and what the run lets through. Throws InputError for a wrong `--accept`. */
 export function timeGatesFrom({ accept = [], maxGap }: TimeOptions): TimeGates {
-  const names = accept.flatMap((text) => text.split(/\s+/)).filter((text) => text !== "");
-  return { maxGapSessions: maxGap, accept: names.map(timeGateOf) };
+  return { maxGapSessions: maxGap, accept: wordsOf(accept).map(timeGateOf) };
 }
+
+/** The words of `--accept`; one text can have several. */
+export const wordsOf = (accept: readonly string[]): string[] =>
+  accept.flatMap((text) => text.split(/\s+/)).filter((text) => text !== "");
 
 function timeGateOf(text: string): TimeGateName {
   const known = Object.keys(TIME_GATES) as TimeGateName[];

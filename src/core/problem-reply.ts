@@ -4,7 +4,7 @@ import { PROBLEM_MEDIA_TYPE, problemBody, type Denial } from "../public/problems
 import { CORS_HEADERS, rawOf, VARY } from "./serve/entity.ts";
 import { parseWeights } from "./serve/intent.ts";
 import { uncached, type Asked, type Reply } from "./outcome.ts";
-import { HTML_TYPE } from "../store/media-types.ts";
+import { HTML_TYPE, JSON_TYPE } from "../store/media-types.ts";
 import { fieldIn, type FieldsByName } from "./ask.ts";
 import { GUARDED } from "./serve/document.ts";
 import type { World } from "./world.ts";
@@ -90,9 +90,7 @@ function prefersPage(accept: string | undefined): boolean {
   };
   const html = weightOf("text/html", "text/*", "*/*");
   const json = Math.max(
-    ...[PROBLEM_MEDIA_TYPE, "application/json"].map((type) =>
-      weightOf(type, "application/*", "*/*"),
-    ),
+    ...[PROBLEM_MEDIA_TYPE, JSON_TYPE].map((type) => weightOf(type, "application/*", "*/*")),
   );
   return html > json;
 }

@@ -1,9 +1,9 @@
 /** Creates the keys of the demonstration. */
 import { withRegistry } from "../state/open.ts";
-import type { Clock } from "../lib/clock.ts";
+import { DAY_MS, type Clock } from "../lib/clock.ts";
 import { KEY_TIER_NAMES, type KeyTierName } from "../market/tier.ts";
 
-const OVERLAP_MS = 24 * 3_600_000;
+const OVERLAP_MS = DAY_MS;
 const LABEL = "demonstration";
 
 /**

@@ -4,6 +4,7 @@ import type { ObjectStore } from "../ports/store.ts";
 import { FILES } from "../store/paths.ts";
 import { FULLEST, TIER_NAMES, type TierName } from "../market/tier.ts";
 import { DamageError } from "../lib/errors.ts";
+import { keepDigits } from "../lib/json.ts";
 import { index, indices } from "../public/payload-schemas.ts";
 import { readSnapshotFile } from "../snapshot/stored-snapshot.ts";
 import type { FoundSnapshot } from "./find-snapshot.ts";
@@ -113,8 +114,4 @@ async function readPayload<T>(
   } catch (cause) {
     throw new DamageError(`${where} is not a payload this version can read`, [], { cause });
   }
-}
-
-function keepDigits(_key: string, value: unknown, context?: { source?: string }): unknown {
-  return typeof value === "number" ? (context?.source ?? String(value)) : value;
 }

@@ -98,7 +98,7 @@ async function findBackup(location: string): Promise<Backup> {
       key: [location, mtimeMs, size].join(" "),
     };
   }
-  const names = await orInputError(where, () => readdir(location));
+  const names = await orUnreadable(where, () => readdir(location));
   const folders = [location, ...names.map((name) => join(location, name))];
   const storeCopy = folders.find((folder) => existsSync(join(folder, PUBLICATIONS))) ?? null;
   const files = await Promise.all(
@@ -120,9 +120,9 @@ async function findBackup(location: string): Promise<Backup> {
   };
 }
 
-const statOf = (where: string, path: string) => orInputError(where, () => stat(path));
+const statOf = (where: string, path: string) => orUnreadable(where, () => stat(path));
 
-async function orInputError<T>(where: string, work: () => Promise<T>): Promise<T> {
+async function orUnreadable<T>(where: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (cause) {

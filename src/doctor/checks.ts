@@ -2,7 +2,7 @@
  * The checks of `doctor`: with the gauge that shows the same of a running proxy, the alert on it, the page that
  * says what to do, and whether `serve` refuses to start without it. Tests compare the table with metrics and alerts.
  */
-import { ChipboardError, EXIT, type ExitCode } from "../lib/errors.ts";
+import { ChipboardError, EXIT, orError, type ExitCode } from "../lib/errors.ts";
 import { counted } from "../lib/text.ts";
 
 const OPERATE = "docs/operate";
@@ -228,11 +228,5 @@ export const worstOf = (findings: readonly Finding[]): ExitCode =>
   );
 
 /** The result of `work`; a failure that a person can act on becomes a value. Throws other errors. */
-export async function orFailure<T>(work: () => T | Promise<T>): Promise<T | ChipboardError> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof ChipboardError) return error;
-    throw error;
-  }
-}
+export const orFailure = <T>(work: () => T | Promise<T>): Promise<T | ChipboardError> =>
+  orError(ChipboardError, work);

@@ -160,7 +160,7 @@ function checkClock(
   }
   const behind = head === null ? 0 : behindMs(makeStamp(head, graceMs), nowMs);
   if (behind > 0) {
-    const text = `${instantText(nowMs)} is ${hours(behind)} before the session of the head`;
+    const text = `${instantText(nowMs)} is ${exactHours(behind)} before the session of the head`;
     return beyondLimit("clock", text, remedy);
   }
   const servers = [
@@ -405,4 +405,4 @@ function jobsOf(
   ]);
 }
 
-const hours = (ms: number): string => `${(ms / HOUR_MS).toFixed(1)} hours`;
+const exactHours = (ms: number): string => `${(ms / HOUR_MS).toFixed(1)} hours`;

@@ -1,6 +1,6 @@
 /** The publish half of `doctor`: catalog, map, holidays and feeds, read by the code of `publish`. */
 import { statSync } from "node:fs";
-import { instantText, HOUR_MS, type ServerTime } from "../lib/clock.ts";
+import { instantText, HOUR_MS, MINUTE_MS, type ServerTime } from "../lib/clock.ts";
 import { ChipboardError, InputError } from "../lib/errors.ts";
 import { counted } from "../lib/text.ts";
 import { readCatalog } from "../feed/catalog.ts";
@@ -14,7 +14,6 @@ import type { ObjectStore } from "../ports/store.ts";
 import { faultOf, note, notWatched, ok, orFailure, notKnown, type Finding } from "./checks.ts";
 import { ageOf, type Memory } from "./memory.ts";
 
-const MINUTE_MS = 60_000;
 /** From this time before a session on, its feeds are read often. */
 const EARLY_MS = 30 * MINUTE_MS;
 const OFTEN_MS = 5 * MINUTE_MS;

@@ -2,12 +2,12 @@
 import { hostname } from "node:os";
 import { ChipboardError, InputError, UnreachableError } from "../lib/errors.ts";
 import { agentFor, get } from "../lib/http-get.ts";
+import { LOOKED_AT_BYTES_MAX } from "../lib/limits.ts";
 import { cut } from "../lib/text.ts";
 import { CHECKS, orFailure, type Finding } from "./checks.ts";
 import type { Memory } from "./memory.ts";
 
 const PATIENCE_MS = 30_000;
-const ANSWER_BYTES_MAX = 1_000_000;
 /** Discord takes no more. */
 const CHARACTERS_MAX = 2_000;
 
@@ -101,7 +101,7 @@ async function ask(what: string, url: string, post?: Post): Promise<ChipboardErr
               "content-type": post.type,
               "content-length": String(Buffer.byteLength(post.content)),
             },
-      maxBytes: ANSWER_BYTES_MAX,
+      maxBytes: LOOKED_AT_BYTES_MAX,
       timeoutMs: PATIENCE_MS,
     }),
   );

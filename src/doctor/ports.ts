@@ -4,13 +4,13 @@ import type { AgentOptions } from "node:https";
 import { setTimeout as pause } from "node:timers/promises";
 import { ChipboardError, UnreachableError } from "../lib/errors.ts";
 import { agentFor, get } from "../lib/http-get.ts";
+import { LOOKED_AT_BYTES_MAX } from "../lib/limits.ts";
 import { listen } from "../hosts/node/server.ts";
 import { faultOf, note, notWatched, ok, orFailure, type Finding } from "./checks.ts";
 
 const PATIENCE_MS = 5_000;
 /** A proxy that restarts answers again after that. */
 const RESTART_MS = 2_000;
-const ANSWER_BYTES_MAX = 1_000_000;
 // The certificate has a check of its own.
 const ANY_CERTIFICATE: AgentOptions = { rejectUnauthorized: false };
 
@@ -121,7 +121,7 @@ async function askReadiness(base: string): Promise<string | ChipboardError> {
 
 async function ask(url: string): Promise<{ status: number; body: string } | ChipboardError> {
   const agent = agentFor(url, 1, ANY_CERTIFICATE);
-  const asked = { agent, headers: {}, maxBytes: ANSWER_BYTES_MAX, timeoutMs: PATIENCE_MS };
+  const asked = { agent, headers: {}, maxBytes: LOOKED_AT_BYTES_MAX, timeoutMs: PATIENCE_MS };
   const answer = await orFailure(() => get(url, asked));
   agent.destroy();
   if (answer instanceof ChipboardError) return answer;

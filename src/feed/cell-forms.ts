@@ -5,6 +5,7 @@ import {
   currencyIn,
   DATE_FORMS,
   dateForm,
+  MAX_CHARACTERS,
   MONTH_FORMS,
   numberForm,
   type WrittenForm,
@@ -24,8 +25,6 @@ export const NUMBER_FORMS = [".", ".,", ",.", ",", ", ", ". ", ".'", ",'"].map(
 
 /** A number, with the texts around it. */
 const AFFIXED = /^([^\d]*?)\s*(\d(?:[\d.,'’\s]*\d)?)\s*([^\d]*)$/;
-/** A longer cell is no number, and no date with a time of day. */
-const MAX_CELL_CHARACTERS = 80;
 /** A longer text beside a number is a unit or a name. */
 const MARK_CHARACTERS = 3;
 
@@ -39,7 +38,7 @@ export const affixesOf = (cell: string): readonly string[] => {
 
 /** Whether a cell is a number in some form, with texts beside it that `fit`. */
 const isNumberWith = (cell: string, fit: (text: string) => boolean): boolean =>
-  cell.length <= MAX_CELL_CHARACTERS &&
+  cell.length <= MAX_CHARACTERS &&
   NUMBER_FORMS.some(({ form }) => form.ours(bodyOf(cell)) !== undefined) &&
   affixesOf(cell).every((text) => currencyIn(text) !== null || fit(text));
 
@@ -63,7 +62,7 @@ export function countIn(cells: readonly string[], fits: (cell: string) => boolea
 
 /** The forms of dates that read the most cells; several, if they read them differently. */
 export function formsFor(cells: readonly string[]): { forms: readonly string[]; count: number } {
-  const hasTime = cells.some((cell) => /[T ]\d\d?:\d\d/.test(cell.slice(0, MAX_CELL_CHARACTERS)));
+  const hasTime = cells.some((cell) => /[T ]\d\d?:\d\d/.test(cell.slice(0, MAX_CHARACTERS)));
   const candidates = [
     ...DATE_FORMS,
     ...MONTH_FORMS,

@@ -1,4 +1,5 @@
 /** Reads a table from bytes without a map: finds encoding, format, delimiter and header. For proposals of maps. */
+import { keepDigits } from "../lib/json.ts";
 import { isValue } from "./cell-forms.ts";
 import { csvReader, SEPARATOR_LINE } from "./csv-reader.ts";
 import { decoderOf, eastAsianReadings, encodingOf } from "./encodings.ts";
@@ -82,9 +83,7 @@ const memberOf = (value: unknown, name: string): unknown =>
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text, (_key, value: unknown, context?: { source?: string }) =>
-      typeof value === "number" ? (context?.source ?? String(value)) : value,
-    );
+    return JSON.parse(text, keepDigits);
   } catch {
     return undefined;
   }

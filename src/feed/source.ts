@@ -4,8 +4,10 @@ import type { Readable } from "node:stream";
 import { parseServerTime, type ServerTime } from "../lib/clock.ts";
 import { outboundProxies } from "../lib/config.ts";
 import { errorCode, InputError } from "../lib/errors.ts";
+import { FEED_MS } from "../lib/limits.ts";
 import type { Proxies } from "../lib/proxies.ts";
 import { isAddress, shownLocation } from "../lib/secrets.ts";
+import { decoded } from "../lib/text.ts";
 
 /** The formats of input. `ndjson`: an object per line. */
 export type Format = "csv" | "json" | "ndjson";
@@ -73,7 +75,7 @@ function addressSource(
   allowedHosts: readonly string[],
 ): InputSource {
   const url = new URL(location);
-  const user = `${plain(url.username)}:${plain(url.password)}`;
+  const user = `${decoded(url.username)}:${decoded(url.password)}`;
   const own =
     user === ":" ? {} : { authorization: `Basic ${Buffer.from(user).toString("base64")}` };
   const headers = { ...feedHeaders, ...own };
@@ -101,15 +103,6 @@ function addressSource(
       yield* bytesOf(name, body, true);
     },
   };
-}
-
-/** Decodes the percent-encoding of a part of an address; unchanged if a `%` is malformed. */
-function plain(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
 }
 
 function formatOf(location: string): Format | null {
@@ -159,7 +152,7 @@ function reasonOf(cause: unknown): string {
     case "EISDIR":
       return "it is a folder";
     case "ABORT_ERR":
-      return "no complete answer within 60 seconds";
+      return `no complete answer within ${FEED_MS / 1_000} seconds`;
     case "ECONNRESET":
       return "the connection ended before the answer was complete";
     case "Z_BUF_ERROR":

@@ -1,6 +1,6 @@
 /** Moves the history of renamed contracts: the catalog names the id that a contract had before. */
 import type { Complaints } from "../feed/complaints.ts";
-import type { Contract } from "../market/contract.ts";
+import { newIdsOf, type Contract } from "../market/contract.ts";
 import { withRenamedMembers, type StoredSeriesByIndex } from "../market/published-series.ts";
 import { withRenamedSettlements, type Settlements } from "../market/settlements.ts";
 import type { Correction } from "./corrections.ts";
@@ -42,9 +42,7 @@ export function withNewIds<H extends History>(
   whereOf: (id: string) => string,
   complaints: Complaints,
 ): H {
-  const newIds = new Map(
-    catalog.flatMap(({ id, formerly }) => formerly.map((old): [string, string] => [old, id])),
-  );
+  const newIds = newIdsOf(catalog);
   if (newIds.size === 0) return history;
   const ledger = new Map(history.ledger);
   for (const [formerly, id] of newIds) {

@@ -10,8 +10,8 @@ export interface Clock {
   now(): number;
 }
 
-/** An hour in milliseconds. */
-export const HOUR_MS = 3_600_000;
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 60 * MINUTE_MS;
 /** A day in milliseconds. Days are UTC days, so they all have 24 hours. */
 export const DAY_MS = 24 * HOUR_MS;
 

@@ -97,11 +97,18 @@ export async function nullIfDamaged<T>(work: () => T | Promise<T>): Promise<T | 
 }
 
 /** What the work gives, or the DamageError that it ends with. Throws other errors. */
-export async function orDamage<T>(work: () => T | Promise<T>): Promise<T | DamageError> {
+export const orDamage = <T>(work: () => T | Promise<T>): Promise<T | DamageError> =>
+  orError(DamageError, work);
+
+/** The same with another class of errors. */
+export async function orError<T, E extends Error>(
+  kind: abstract new (...given: never[]) => E,
+  work: () => T | Promise<T>,
+): Promise<T | E> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof DamageError) return error;
+    if (error instanceof kind) return error;
     throw error;
   }
 }

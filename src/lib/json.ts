@@ -27,6 +27,10 @@ export function exactly(digits: string | null): number | RawNumber | null {
   return String(number) === digits ? number : JSON.rawJSON(digits);
 }
 
+/** For JSON.parse: a number becomes the digits that it is written with. */
+export const keepDigits = (_key: string, value: unknown, context?: { source?: string }): unknown =>
+  typeof value === "number" ? (context?.source ?? String(value)) : value;
+
 /**
  * A file's text. An element of an array that is in no other array has a line of its own, so that people,
  * `grep` and `diff` can read stored files.

@@ -71,6 +71,8 @@ export const CHECK_MS = 15 * 60_000;
 export const CHECK_CONNECTIONS = 8;
 /** Larger than any answer that an agent can read. */
 export const ANSWER_BYTES_MAX = 32_000_000;
+/** What `doctor` and `guard` read of an answer. */
+export const LOOKED_AT_BYTES_MAX = 1_000_000;
 /** A refusal is short. One that is read as JSON can take fifty times its size in memory. */
 export const REFUSAL_BYTES_MAX = 60_000;
 /** What `check` reads of a file, and of a tier's digests. */

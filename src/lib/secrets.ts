@@ -1,5 +1,5 @@
 /** Secrets within texts that are published, or shown in messages. A published text stays public for ever. */
-import { cut } from "./text.ts";
+import { cut, decoded } from "./text.ts";
 
 /** The start of every key. */
 export const KEY_PREFIX = "cbk_";
@@ -29,7 +29,7 @@ export const isAddress = (location: string): boolean =>
 
 /** Host, port and path; of a Redis the path is a number. */
 const PLACE = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?/i;
-const REST_OF_REDIS = /^(?:\/\d{0,5})?(?:\?family=\d)?$/;
+export const REST_OF_REDIS = /^(?:\/\d{0,5})?(?:\?family=\d)?$/;
 const REST_OF_BUCKET = /^(?:\/[\w./-]*)?$/;
 
 /**
@@ -103,13 +103,4 @@ function isSecretName(name: string): boolean {
   const words = name.replace(/(?<=[a-z\d])(?=[A-Z])/g, " ").toLowerCase();
   const last = words.match(/[a-z]+/g)?.at(-1) ?? "";
   return SECRET_WORD.test(last) || SECRET_END.test(words.replace(/[^a-z]/g, ""));
-}
-
-/** Without percent-encoding; unchanged if a `%` is malformed. */
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
 }

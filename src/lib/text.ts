@@ -12,6 +12,15 @@ export const cut = (text: string, length: number): string =>
 export const isLine = (text: string, max = 1_000): boolean =>
   text.trim() !== "" && text.length <= max && !/\p{Cc}|\p{Surrogate}/u.test(text);
 
+/** Without percent-encoding; unchanged if a `%` is malformed. */
+export function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 /** How many steps comparing texts may still take: each is one character against another. */
 export interface Budget {
   steps: number;

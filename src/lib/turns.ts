@@ -72,13 +72,13 @@ export class Turns {
 
   enter(holder: string): boolean {
     const isFree = (this.#places.get(holder) ?? 0) < PLACES;
-    if (isFree) add(this.#places, holder, 1);
+    if (isFree) addTo(this.#places, holder, 1);
     else this.refusals += 1;
     return isFree;
   }
 
   leave(holder: string): void {
-    add(this.#places, holder, -1);
+    addTo(this.#places, holder, -1);
   }
 
   /** Whether the holder may have `bytes` in place of `before`, which are part of its bytes. */
@@ -91,7 +91,7 @@ export class Turns {
   }
 
   hold(holder: string, change: number): void {
-    add(this.#held, holder, change);
+    addTo(this.#held, holder, change);
     this.heldBytes += change;
   }
 
@@ -105,7 +105,7 @@ export class Turns {
 
   end(holder: string): void {
     this.#runs -= 1;
-    add(this.#running, holder, -1);
+    addTo(this.#running, holder, -1);
     this.#letRun();
   }
 
@@ -125,7 +125,7 @@ export class Turns {
       });
       if (next === undefined) return;
       this.#runs += 1;
-      add(this.#running, chosen, 1);
+      addTo(this.#running, chosen, 1);
       next();
     }
   }
@@ -137,7 +137,7 @@ export class Turns {
 }
 
 /** Adds to a count; one that comes to nothing goes. */
-function add(counts: Map<string, number>, holder: string, change: number): void {
+export function addTo(counts: Map<string, number>, holder: string, change: number): void {
   const count = (counts.get(holder) ?? 0) + change;
   if (count === 0) counts.delete(holder);
   else counts.set(holder, count);

@@ -11,8 +11,9 @@ import type { TierView } from "./view.ts";
 /** The name of the method, as it is published. */
 export const CHAINED_METHOD = "jevons-chained";
 
-const DECIMALS = 4;
-const PER_POINT = 10 ** DECIMALS;
+/** The decimals of a close. */
+export const CLOSE_DECIMALS = 4;
+const PER_POINT = 10 ** CLOSE_DECIMALS;
 
 /** A close with the values, in index points, that the newest entry had that calculated it. */
 export interface PublishedClose {
@@ -135,4 +136,4 @@ export const closeText = (value: number): Decimal => formatUnits(roundedUnits(va
 export const formatUnits = (units: number): Decimal =>
   Math.abs(units) <= 1e15
     ? String(units / PER_POINT)
-    : roundRatio(ratio(BigInt(units), BigInt(PER_POINT)), DECIMALS);
+    : roundRatio(ratio(BigInt(units), BigInt(PER_POINT)), CLOSE_DECIMALS);

@@ -140,7 +140,7 @@ export function composite(
   if (constituents.length === 0) {
     return { level: null, chg24hPct: null, chg30dPct: null, contributions: [] };
   }
-  const totalWeight = weights.reduce((sum, weight) => sum + weight, 0n);
+  const totalWeight = sumOf(weights);
   /** Each sum has the product of all bases as its denominator, which cancels out between two of them. */
   const sumBy = (levelOf: (item: Constituent) => Micros): Ratio =>
     sumOfRatios(

@@ -65,6 +65,12 @@ export const changedTerms = (before: Terms, now: Terms): EarlierTerms =>
 export const inBoardOrder = (catalog: readonly Contract[]): readonly Contract[] =>
   BOARDS.flatMap((board) => catalog.filter((contract) => contract.board === board));
 
+/** The present ids of contracts, by their former ones. */
+export const newIdsOf = (
+  catalog: readonly Pick<Contract, "id" | "formerly">[],
+): ReadonlyMap<string, string> =>
+  new Map(catalog.flatMap(({ id, formerly }) => formerly.map((old) => [old, id] as const)));
+
 /** Whether the contract is off the boards at the session because it is delisted. */
 export const isDelisted = ({ delistedOn }: Contract, session: Session): boolean =>
   delistedOn !== null && dayOf(session) >= delistedOn;

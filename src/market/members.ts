@@ -220,6 +220,10 @@ export interface IndexHistory {
   readonly last: Day;
 }
 
+/** The contracts that were ever there. Sorted, because the sums of doubles depend on their order. */
+export const idsIn = ({ members, link }: IndexHistory): string[] =>
+  [...new Set([...members.keys(), ...(link?.levels.keys() ?? [])])].sort();
+
 /** V of an index on each day from the base, or the link, up to the last close, as known now. */
 export class IndexValues {
   readonly from: Day;
@@ -240,7 +244,7 @@ export class IndexValues {
     const counts = new Uint32Array(logs.length);
     const returns: { day: Day; log: number; anchorDay: Day }[] = [];
     const anchors = new Map<string, Anchor>();
-    for (const id of [...new Set([...members.keys(), ...(link?.levels.keys() ?? [])])].sort()) {
+    for (const id of idsIn(history)) {
       const anchor = eachRelative(id, history, seriesOf(id), (day, log, { day: anchorDay }) => {
         (counts[day - from] as number) += 1;
         if (anchorDay === day - 1) (logs[day - from] as number) += log;

@@ -10,7 +10,7 @@ import { closeOn, lastCloseDay, roundedUnits, type ChainedSeries } from "./chain
 import { changePct, HORIZONS, RANGES } from "./change.ts";
 import type { Decimal } from "./decimal.ts";
 import { logRatio } from "./logarithm.ts";
-import { eachRelative, type IndexValues } from "./members.ts";
+import { eachRelative, idsIn, type IndexValues } from "./members.ts";
 import type { Series } from "./series.ts";
 import { closeSessionOf, dayOf, type Day } from "./session.ts";
 import { historyFloor } from "./tier.ts";
@@ -98,10 +98,7 @@ function sharesSince(
 ): Map<Day, Map<string, number>> {
   const shares = new Map(starts.map(({ date }) => [date, new Map<string, number>()]));
   const first = Math.min(...shares.keys());
-  // Sorted, because the sums of doubles depend on their order.
-  for (const id of [
-    ...new Set([...history.members.keys(), ...(history.link?.levels.keys() ?? [])]),
-  ].sort()) {
+  for (const id of idsIn(history)) {
     eachRelative(id, history, seriesOf(id), (day, log, anchor) => {
       if (day <= first || day > to) return;
       const whileAway = values.logBetween(anchor.day, day - 1);

@@ -3,7 +3,14 @@
  * The first publication of a session after the month's last noon settles it. Settled figures never change. Beside
  * them stand the same figures as known now, with every correction.
  */
-import { closeOn, firstKeptDay, formatUnits, roundedUnits } from "./chained.ts";
+import {
+  CLOSE_DECIMALS,
+  closeOn,
+  closeText,
+  firstKeptDay,
+  formatUnits,
+  roundedUnits,
+} from "./chained.ts";
 import type { Contract } from "./contract.ts";
 import { formatMicros, MICROS_PER_UNIT, ratio, roundRatio, type Decimal } from "./decimal.ts";
 import { indicesOf } from "./indices.ts";
@@ -71,7 +78,6 @@ interface Measured extends MonthTerms {
   readonly now: MonthFigures | null;
 }
 
-const CLOSE_DECIMALS = 4;
 const LEVEL_DECIMALS = 6;
 const NO_SERIES = new Series(new Levels());
 const NO_DAY: MonthFigures = { days: 0, figures: null };
@@ -235,14 +241,13 @@ function exactFigures(
 function valueFigures(values: readonly number[]): MonthFigures {
   const days = values.length;
   if (days === 0) return NO_DAY;
-  const rounded = (value: number): Decimal => formatUnits(roundedUnits(value));
   return {
     days,
     figures: {
-      average: rounded(values.reduce((sum, value) => sum + value, 0) / days),
-      last: rounded(values.at(-1) as number),
-      high: rounded(Math.max(...values)),
-      low: rounded(Math.min(...values)),
+      average: closeText(values.reduce((sum, value) => sum + value, 0) / days),
+      last: closeText(values.at(-1) as number),
+      high: closeText(Math.max(...values)),
+      low: closeText(Math.min(...values)),
     },
   };
 }

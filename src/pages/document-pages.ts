@@ -3,9 +3,10 @@
  * of its pages, with its address, its limits and contracts of its market.
  */
 import { textOf, utf8 } from "../lib/bytes.ts";
+import { MINUTE_MS } from "../lib/clock.ts";
 import { limitsOf, USUAL_LIMITS } from "../feed/finding.ts";
 import { ENTERPRISE_LICENCE, FULLEST } from "../market/tier.ts";
-import { MICROS_PER_UNIT } from "../market/decimal.ts";
+import { formatMicros } from "../market/decimal.ts";
 import { HTML_TYPE, JSON_TYPE } from "../store/media-types.ts";
 import { FILES } from "../store/paths.ts";
 import { pythonClient, siteFile } from "../site/site-files.ts";
@@ -71,8 +72,6 @@ export interface Settings {
 /** The permission if the publisher gives no other: the licence of the tiers. */
 const NO_EVIDENCE = `To show an evidence file outside needs the publisher's permission. ${ENTERPRISE_LICENCE}`;
 
-const MINUTE_MS = 60_000;
-
 /** How far the examples of alerts are from the level. */
 const ALERT_SHARE = 0.1;
 /** The level in them while there is none: two of its digits are enough in any unit. */
@@ -107,10 +106,10 @@ export function slotValues(
     evidence: plans.evidence ?? NO_EVIDENCE,
     above: near(ALERT_SHARE),
     below: near(-ALERT_SHARE),
-    "max-move": percent(limits.maxMoveMicros),
-    "max-index-move": percent(limits.maxIndexMoveMicros),
-    "max-board-move": percent(limits.maxBoardMoveMicros),
-    "min-coverage": percent(limits.minCoverageMicros),
+    "max-move": formatMicros(limits.maxMoveMicros),
+    "max-index-move": formatMicros(limits.maxIndexMoveMicros),
+    "max-board-move": formatMicros(limits.maxBoardMoveMicros),
+    "min-coverage": formatMicros(limits.minCoverageMicros),
     "max-unchanged": sessionsText(limits.maxUnchangedSessions),
     "max-gap": sessionsText(limits.maxGapSessions),
     "max-carry-days": String(limits.maxCarryDays),
@@ -135,5 +134,3 @@ const NO_LIMIT_SESSIONS = 99_999;
 
 const sessionsText = (sessions: number): string =>
   sessions >= NO_LIMIT_SESSIONS ? "no limit" : counted(sessions, "session");
-
-const percent = (micros: number): string => String(micros / MICROS_PER_UNIT);

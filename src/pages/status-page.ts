@@ -1,4 +1,5 @@
 /** The status page, `/status`: the served session, and the fate of the last sessions. */
+import { MINUTE_MS } from "../lib/clock.ts";
 import { fillTemplate, siteFile } from "../site/site-files.ts";
 import { counted, escaped, grouped, instantHtml, NO_FIGURE } from "../site/text.js";
 import type { Publication } from "../snapshot/log/entry.ts";
@@ -11,8 +12,6 @@ import { framePage } from "./page-frame.ts";
 /** The fates of a session. The first word that fits it is its mark in the strip, which the style sheet draws. */
 const WORDS = ["rolled back", "overdue", "missed", "late", "revised", "due", "on time"] as const;
 type Word = (typeof WORDS)[number];
-
-const MINUTE_MS = 60_000;
 
 /** `11 h 54 min`, or `n/a`. */
 function durationText(minutes: number | null | undefined): string {

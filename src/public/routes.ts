@@ -12,6 +12,7 @@ import {
   type Tier,
   type TierName,
 } from "../market/tier.ts";
+import { decoded } from "../lib/text.ts";
 import * as payload from "./payload-schemas.ts";
 import { CSV_TYPE, mediaTypeOf, TEXT_TYPE } from "../store/media-types.ts";
 import { FILES, isHistory, storedAs } from "../store/paths.ts";
@@ -425,12 +426,5 @@ export function isExact(sent: string, path: string): boolean {
 }
 
 /** The id in the path as sent, percent-decoded; as sent if it cannot be decoded; empty without one. */
-export function idIn(sent: string, path: string): string {
-  const segment = takesId(path) ? sent.slice(path.length - ID.length) : "";
-  if (!segment.includes("%")) return segment;
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
-}
+export const idIn = (sent: string, path: string): string =>
+  takesId(path) ? decoded(sent.slice(path.length - ID.length)) : "";

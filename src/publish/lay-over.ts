@@ -10,7 +10,7 @@ import {
   type RenamedSegment,
 } from "../ledger/segments.ts";
 import { withChangedTerms } from "../ledger/terms.ts";
-import type { Contract } from "../market/contract.ts";
+import { newIdsOf, type Contract } from "../market/contract.ts";
 import { formatMicros } from "../market/decimal.ts";
 import { FILES, snapshotText, type SnapshotName } from "../store/paths.ts";
 import type { Base } from "./base.ts";
@@ -42,9 +42,8 @@ export function layOver(
     throw new InputError(`${location} holds no catalog yet: give --catalog`);
   }
   const known = inputs.catalog?.ids ?? new Map(catalog.map(({ id }) => [id, FILES.catalog]));
-  const newIds = new Map(catalog.flatMap(({ id, formerly }) => formerly.map((old) => [old, id])));
   // If no row of the catalog is readable, complaints about unknown ids only hide its own errors.
-  if (known.size > 0) levels.requireKnown((id) => known.has(id), newIds, complaints);
+  if (known.size > 0) levels.requireKnown((id) => known.has(id), newIdsOf(catalog), complaints);
   levels.holdDelisted(catalog);
   const base = withNewIndexIds(
     withNewIds(stored, catalog, (id) => known.get(id) as string, complaints),

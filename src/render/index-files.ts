@@ -28,6 +28,7 @@ import { dateText, sessionUtc } from "../market/session.ts";
 import { historyFloor, historyFrom } from "../market/tier.ts";
 import { basketItems, type Market, type TierView } from "../market/view.ts";
 import { harmless } from "../lib/csv.ts";
+import { linkLevels } from "../snapshot/series-file.ts";
 import { envelopeFields, type Envelope } from "./envelope.ts";
 import { indexFields } from "./index-body.ts";
 import type * as schemas from "../public/payload-schemas.ts";
@@ -164,16 +165,10 @@ const isUpToDate = ({ tier }: TierView): boolean => tier.delaySessions === 0;
 function linkFields(view: TierView, series: ChainedSeries | null) {
   const link = series?.link ?? null;
   if (link === null) return null;
-  const levels = Array.from(link.levels, ([id, { session, usd, isBreak }]) => ({
-    id,
-    session_utc: sessionUtc(session),
-    usd: unitsOf(usd),
-    break: isBreak,
-  }));
   return {
     date: dateText(link.date),
     publication: link.publication as number,
-    ...(isUpToDate(view) && { levels }),
+    ...(isUpToDate(view) && { levels: linkLevels(link) }),
   };
 }
 

@@ -3,7 +3,7 @@
  * the log's entries. Rows are compared as text with the rows of the parent's two files, and with nothing else.
  */
 import { DamageError } from "../lib/errors.ts";
-import type { Contract } from "../market/contract.ts";
+import { newIdsOf, type Contract } from "../market/contract.ts";
 
 /** The records of a CSV file below its header, by contract, each with its line break. */
 export type RecordTexts = ReadonlyMap<string, () => string>;
@@ -52,9 +52,7 @@ export class KnownRows {
     this.#number = number;
     this.#floor = floor;
     this.#listed = new Set(catalog.map(({ id }) => id));
-    const newIds = new Map(
-      catalog.flatMap(({ id, formerly }) => formerly.map((old): [string, string] => [old, id])),
-    );
+    const newIds = newIdsOf(catalog);
     const newIdOf = (id: string): string => newIds.get(id) ?? id;
     this.#known = new Set([...this.#listed, ...[...before.listed].map(newIdOf)]);
     // The ledger refuses a rename that joins two contracts with levels; both may have superseded rows.

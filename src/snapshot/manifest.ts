@@ -44,7 +44,7 @@ const formatSchema = z.object({ format: z.number().default(1) });
 
 const sessionUtc = z.iso.datetime({ precision: 3 });
 
-const size = z.int().nonnegative();
+const count = z.int().nonnegative();
 
 /**
  * A file in the snapshot's folder; size and digest describe its plain bytes. `tier` is null for files
@@ -52,12 +52,12 @@ const size = z.int().nonnegative();
  */
 const fileEntry = z.object({
   path: z.string(),
-  bytes: size,
+  bytes: count,
   sha256: sha256Field,
   media_type: z.string(),
   tier: z.enum(TIER_NAMES).nullable(),
   /** Of the object beside it, under its path and `.gz`: the same bytes, gzip-coded. */
-  gzip: z.object({ bytes: size, sha256: sha256Field }).optional(),
+  gzip: z.object({ bytes: count, sha256: sha256Field }).optional(),
   /** There is no plain object. */
   stored: z.literal("gzip").optional(),
   /**
@@ -65,7 +65,7 @@ const fileEntry = z.object({
    * the coded bytes up to the next slice, or to the trailer.
    */
   parts: z
-    .array(z.object({ id: z.string(), at: size, gzip_at: size, sha256: sha256Field }))
+    .array(z.object({ id: z.string(), at: count, gzip_at: count, sha256: sha256Field }))
     .optional(),
 });
 /** A manifest's record of a file; `path` is relative to the snapshot's folder. */
@@ -74,7 +74,7 @@ export type FileEntry = z.infer<typeof fileEntry>;
 /** A month of the ledger, by its key in the store; snapshots share months. */
 const ledgerMonth = z.object({
   key: z.string(),
-  bytes: z.int().nonnegative(),
+  bytes: count,
   sha256: sha256Field,
 });
 /** A manifest's record of a ledger month. */
@@ -85,8 +85,8 @@ const inputEntry = z.object({
   key: z.string(),
   /** The file as it was named, or the address without user and query. */
   name: z.string(),
-  rows: z.int().nonnegative(),
-  bytes: z.int().nonnegative(),
+  rows: count,
+  bytes: count,
   bytes_sha256: sha256Field,
 });
 /** A manifest's record of an input, which the store keeps as it came. */
@@ -97,17 +97,17 @@ const pastLevel = z.object({ id: z.string(), session_utc: sessionUtc, as_of: z.i
 
 /** What the given levels say of the feed; see `Movement` in market/coverage.ts. */
 const movement = z.object({
-  given: z.int().nonnegative(),
-  unchanged: z.int().nonnegative(),
+  given: count,
+  unchanged: count,
   unmoved_since_utc: sessionUtc.nullable(),
   still: z.array(z.object({ id: z.string(), since_utc: sessionUtc, sessions: z.int().positive() })),
 });
 
 const tierSummary = z.object({
   session_utc: sessionUtc,
-  delayed_sessions: z.int().nonnegative(),
-  memory: z.int().nonnegative(),
-  semiconductor: z.int().nonnegative(),
+  delayed_sessions: count,
+  memory: count,
+  semiconductor: count,
   /** Contracts of the tier's slice off its board; as_of null: no level so far. */
   off_board: z.array(z.object({ id: z.string(), as_of: z.iso.date().nullable() })),
 });
@@ -131,7 +131,7 @@ const manifestSchema = z.object({
   options: z.record(z.string(), z.union([z.number(), z.string(), z.boolean(), z.null()])),
   /** In the order in which they were read. */
   inputs: z.array(inputEntry),
-  counts: z.record(z.string(), z.int().nonnegative()),
+  counts: z.record(z.string(), count),
   carried: z.array(pastLevel),
   dropped: z.array(pastLevel),
   delisted: z.array(pastLevel),

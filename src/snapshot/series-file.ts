@@ -67,16 +67,20 @@ const fileSchema = z.array(
   }),
 );
 
-const linkFields = ({ date, publication, value, levels }: Link) => ({
-  date: dateText(date),
-  publication,
-  value,
-  levels: Array.from(levels, ([id, { session, usd, isBreak }]) => ({
+/** The levels that a link keeps, as files and answers have them. */
+export const linkLevels = ({ levels }: Link) =>
+  Array.from(levels, ([id, { session, usd, isBreak }]) => ({
     id,
     session_utc: sessionUtc(session),
     usd: unitsOf(usd),
     break: isBreak,
-  })),
+  }));
+
+const linkFields = (link: Link) => ({
+  date: dateText(link.date),
+  publication: link.publication,
+  value: link.value,
+  levels: linkLevels(link),
 });
 
 function seriesFields(series: ChainedSeries) {

@@ -4,7 +4,7 @@ import { S3Client, type S3ClientConfig } from "@aws-sdk/client-s3";
 import { tooLarge } from "../ports/store.ts";
 
 /** The largest answer that is no object: a page of a listing has 1,000 keys, in about 1 MB. */
-const ANSWER_BYTES_MAX = 10_000_000;
+const LISTING_BYTES_MAX = 10_000_000;
 /** An answer may take this long, and longer only if so many bytes come on average. */
 const SLOW_AFTER_MS = 60_000;
 const BYTES_PER_MS_MIN = 10;
@@ -19,7 +19,7 @@ export function boundedClient(config: S3ClientConfig): S3Client {
         const response = result.response as { statusCode: number; body: Readable };
         const isObject = commandName === "GetObjectCommand" && response.statusCode < 300;
         const { body } = response;
-        const pieces = inTime(body, isObject ? Infinity : ANSWER_BYTES_MAX);
+        const pieces = inTime(body, isObject ? Infinity : LISTING_BYTES_MAX);
         response.body = Readable.from(pieces, { objectMode: false });
         response.body.once("close", () => body.destroy());
         return result;

@@ -9,6 +9,7 @@ import type { ObjectStore } from "../../src/ports/store.ts";
 import { InterceptedStore } from "../faults/crash-store.ts";
 import type { Publication } from "../../src/snapshot/log/entry.ts";
 import { snapshotText } from "../../src/store/paths.ts";
+import { clockAt } from "../store/begun.ts";
 import {
   append,
   EMPTY_PRUNE,
@@ -39,7 +40,6 @@ import {
   type Run,
 } from "./small-market.ts";
 
-const clockAt = (instant: string) => ({ now: () => Date.parse(instant) });
 const CLOCK = clockAt("2026-11-21T12:10:00Z");
 
 const utcOf = (day: number): string => `${dateOf(day)}T12:00:00.000Z`;

@@ -24,6 +24,7 @@ import {
   type TestProxy,
 } from "../http/fixture.ts";
 import { isInstalled } from "../http/needed-tools.ts";
+import { freePort } from "../program/free-port.ts";
 import { endWithUs } from "../program/program.ts";
 import { testWithService } from "../services/service-programs.ts";
 
@@ -81,15 +82,6 @@ const caddy: Program = {
     return ["caddy", "run", "--adapter", "caddyfile", "--config", join(folder, "Caddyfile")];
   },
 };
-
-async function freePort(): Promise<number> {
-  const listening = createServer().listen(0, "127.0.0.1");
-  await once(listening, "listening");
-  const { port } = listening.address() as AddressInfo;
-  listening.close();
-  await once(listening, "close");
-  return port;
-}
 
 interface Relay {
   readonly target: string;

@@ -9,6 +9,7 @@ import { verifySnapshots } from "../../src/desk/verify.ts";
 import { UnreachableError, type ChipboardError } from "../../src/lib/errors.ts";
 import { sha256Hex } from "../../src/snapshot/digest.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
+import { clockAt } from "../store/begun.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import type { ObjectStore } from "../../src/ports/store.ts";
 import { STORE_MARK } from "../../src/store/paths.ts";
@@ -20,7 +21,6 @@ import { desk, deskJson, flip, keysOf, overwrite, RUNS, temporaryFolder } from "
 import { publishedFolders, REVISION } from "./published-folder.ts";
 
 const published = publishedFolders();
-const clockAt = (instant: string) => ({ now: () => Date.parse(instant) });
 const LATER = clockAt("2026-11-25T00:05:00Z");
 const HEAD = "sessions/2026-11-21T12Z/r1";
 

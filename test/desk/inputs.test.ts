@@ -13,12 +13,12 @@ import type { Manifest } from "../../src/snapshot/manifest.ts";
 import type { ObjectStore } from "../../src/ports/store.ts";
 import { contentOf, headJson, mustPublish, quotesOf } from "../cli/small-market.ts";
 import { changeHead } from "../cli/signed.ts";
+import { clockAt } from "../store/begun.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import { CATALOG, desk, deskJson, flip, keysOf, overwrite, RUNS, temporaryFolder } from "./desk.ts";
 import { publishedFolders } from "./published-folder.ts";
 
 const published = publishedFolders();
-const clockAt = (instant: string) => ({ now: () => Date.parse(instant) });
 
 const BOMB = gzipSync(Buffer.alloc(10_000_000));
 

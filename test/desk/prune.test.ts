@@ -8,13 +8,13 @@ import { verifySnapshots } from "../../src/desk/verify.ts";
 import { NO_KEYS } from "../../src/snapshot/log/sign.ts";
 import { readLog } from "../../src/snapshot/log/walk.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
+import { clockAt } from "../store/begun.ts";
 import { ANY_TIME } from "../store/log-entries.ts";
 import { MemoryStore } from "../store/memory-store.ts";
 import type { ObjectStore } from "../../src/ports/store.ts";
 import { catalogOf, contentOf, mustPublish, quotesOf } from "../cli/small-market.ts";
 import { desk, deskJson, keysOf, RUNS, temporaryFolder } from "./desk.ts";
 
-const clockAt = (instant: string) => ({ now: () => Date.parse(instant) });
 const names = ({ snapshots }: Pruning): string[] => snapshots.map(({ name }) => name);
 
 /** A store whose objects are as old as the entries of its log. */

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { rollBack } from "../../src/desk/rollback.ts";
 import { prune } from "../../src/desk/prune.ts";
 import { verifySnapshots } from "../../src/desk/verify.ts";
+import { clockAt } from "../store/begun.ts";
 import { readHead } from "../store/log-entries.ts";
 import { NO_KEYS } from "../../src/snapshot/log/sign.ts";
 import { MemoryStore } from "../store/memory-store.ts";
@@ -23,7 +24,6 @@ import { eventually, startTestProxy, TestClock } from "../http/fixture.ts";
 import { desk, keysOf, RUNS } from "./desk.ts";
 import { publishedFolders } from "./published-folder.ts";
 
-const clockAt = (instant: string) => ({ now: () => Date.parse(instant) });
 const CLOCK = clockAt("2026-11-21T13:00:00Z");
 const LATER = clockAt("2026-11-25T00:05:00Z");
 

@@ -5,12 +5,12 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { cp, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parsePlanTerms, USUAL_TERMS } from "../../src/pages/plan-terms.ts";
 import { testWith } from "../http/needed-tools.ts";
+import { freePort } from "../program/free-port.ts";
 import { exitCodeOf, fileNameOf } from "./blocks.ts";
 import { ROOT, storyBlocks } from "./documents.ts";
 
@@ -148,15 +148,6 @@ async function stop(server: ChildProcess): Promise<void> {
   const closed = once(server, "close");
   process.kill(-server.pid, "SIGINT");
   await closed;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port: free } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return free;
 }
 
 /** Sizes depend on the program's version, which is in every manifest. */

@@ -1,13 +1,12 @@
 /** The user of docs/operate/s3-redis.md has all rights that chipboard needs, also over TLS with a private authority. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
-import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
 import { expect, onTestFinished, test } from "vitest";
 import { catalogOf, quotesOf } from "../cli/small-market.ts";
 import { certificate } from "../http/certificate.ts";
+import { freePort } from "../program/free-port.ts";
 import { chipboard, outputOf, serve } from "../program/program.ts";
 import { RedisServer } from "../services/redis-server.ts";
 import { testService } from "../services/services.ts";
@@ -70,11 +69,3 @@ test.skipIf(redis === null)(
     root.disconnect();
   },
 );
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}

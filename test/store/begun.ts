@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { rmdir } from "node:fs/promises";
 import { resolve } from "node:path";
+import type { Clock } from "../../src/lib/clock.ts";
 import { publish as publishInto } from "../../src/publish/publish.ts";
 import { markStore } from "../../src/snapshot/store-mark.ts";
 import { FolderStore } from "../../src/store/folder-store.ts";
@@ -20,6 +21,9 @@ export const publish: typeof publishInto = async (request, store, clock, progres
   await begin(store);
   return publishInto(request, store, clock, progress);
 };
+
+/** A clock that stands at an instant. */
+export const clockAt = (instant: string): Clock => ({ now: () => Date.parse(instant) });
 
 /** What a command line is run in. */
 interface Surroundings {

@@ -3,8 +3,8 @@
  * sends the compressed file from disk.
  */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
+import { freePort } from "../../test/program/free-port.ts";
 import { BODY_FILE, readRecipe } from "./recipe.ts";
 import { startServer, type Server } from "./server-process.ts";
 
@@ -154,12 +154,4 @@ ${servers.join("\n")}
     url: `http://127.0.0.1:${plainPort}`,
   });
   return { front, urls: ports.map((port) => `https://127.0.0.1:${port}`) };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -2,6 +2,7 @@
  * The links of pages that become files. A page of a service names the addresses of that service; among files a page is
  * a folder, an answer of the API is a file of another name, and some addresses are not there.
  */
+import { rootOf } from "../../pages/page-frame.ts";
 import { API } from "../../public/routes.ts";
 import { escaped } from "../../site/text.js";
 
@@ -69,9 +70,6 @@ export const linkedSitemap = (xml: string, site: Site): string =>
     if (place === undefined) return "";
     return `<url><loc>${escaped(site.publicUrl + place)}</loc></url>\n`;
   });
-
-/** The way from a page of the site to its root. */
-const rootOf = (place: string): string => "../".repeat(place.split("/").length - 2);
 
 const isRelative = (href: string): boolean => !/^[a-z][a-z\d+.-]*:/i.test(href);
 

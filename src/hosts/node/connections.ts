@@ -12,6 +12,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Server as TlsServer } from "node:tls";
 import { addressGroup, homeOf, type AddressGroup } from "../../core/client-address.ts";
 import { CONNECTIONS_KEPT, CONNECTIONS_PER_HOME } from "../../lib/limits.ts";
+import { addTo } from "../../lib/turns.ts";
 
 export class Connections {
   readonly #server: Server;
@@ -137,11 +138,7 @@ export function limitConnections(
   const open = new Map<string, number>();
   const usualMax = maxAll - Math.floor(maxAll * CONNECTIONS_KEPT);
   const add = (names: readonly string[], change: number): void => {
-    for (const name of names) {
-      const count = (open.get(name) ?? 0) + change;
-      if (count > 0) open.set(name, count);
-      else open.delete(name);
-    }
+    for (const name of names) addTo(open, name, change);
   };
   const countOf = (name: string): number => open.get(name) ?? 0;
   server.on("connection", (socket: Socket) => {

@@ -6,7 +6,7 @@
  *
  * A publish also judges them with its other gates (feed/gates.ts), before it renders anything.
  */
-import { instantText, type ServerTime } from "../../lib/clock.ts";
+import { instantText, MINUTE_MS, type ServerTime } from "../../lib/clock.ts";
 import { InputError, RefusedError } from "../../lib/errors.ts";
 import { counted } from "../../lib/text.ts";
 import { sessionAt } from "../../market/session.ts";
@@ -31,7 +31,6 @@ export interface TimeGates {
 
 export const USUAL_TIME_GATES: TimeGates = { maxGapSessions: 14, accept: [] };
 
-const MINUTE_MS = 60_000;
 /** Clocks further apart are not both right. Answers take a while, and `Date` has whole seconds. */
 export const MAX_APART_MS = 5 * MINUTE_MS;
 

@@ -16,7 +16,7 @@ import type { Redis } from "ioredis";
 import { createStorage, type Storage } from "unstorage";
 import redisDriver from "unstorage/drivers/redis";
 import { ChipboardError, InputError, reasonOf, UnreachableError } from "../../lib/errors.ts";
-import { shownLocation } from "../../lib/secrets.ts";
+import { REST_OF_REDIS, shownLocation } from "../../lib/secrets.ts";
 import { NoStateError, type CountName, type StatePurpose } from "../../ports/state.ts";
 
 const PREFIX = "chipboard";
@@ -124,7 +124,7 @@ export function reasonIn(cause: unknown): string {
 function requireRedisUrl(url: string, location: string): void {
   const parsed = URL.parse(url);
   const rest = parsed === null ? "" : parsed.pathname + parsed.search + parsed.hash;
-  const isPlace = /^(?:\/\d{0,5})?(?:\?family=\d)?$/.test(rest);
+  const isPlace = REST_OF_REDIS.test(rest);
   if (parsed !== null && parsed.hostname !== "" && isPlace && isDecodable(url)) return;
   throw new InputError(
     `--state ${JSON.stringify(location)}: expected redis://[:password@]host:port/db; ` +
