@@ -46,7 +46,7 @@ export const idsOf = (wanted: Kind): readonly string[] =>
   LISTED.filter(({ kind }) => kind === wanted).map(({ id }) => id);
 
 const FIRST = at("2026-11-19T12Z");
-const MISSED = FIRST + 1;
+/** FIRST + 1 is missed. */
 const REVISED = FIRST + 2;
 /** The session that is served to those who see the newest one. */
 export const HEAD = FIRST + 3;
