@@ -5,6 +5,7 @@
 import { PROBLEMS } from "../public/problems.ts";
 import { API } from "../public/routes.ts";
 import { PAGES, type Page } from "../public/uncounted-routes.ts";
+import { unescaped } from "../site/text.js";
 import { documentedRoutes } from "./openapi-operations.ts";
 
 /** Address below the root, name, kind, and further words: a word is found as it begins. */
@@ -71,17 +72,6 @@ function sectionsOf(html: string): { anchor: string; title: string; words: Set<s
   });
 }
 
-const CHARACTERS: Readonly<Record<string, string>> = {
-  amp: "&",
-  lt: "<",
-  gt: ">",
-  quot: '"',
-  "#39": "'",
-};
-
 /** The text of HTML of our own, without slots. */
 const plainOf = (html: string): string =>
-  html
-    .replaceAll(/<[^>]*>|\{\{[^}]*\}\}/g, " ")
-    .replaceAll(/&([^;]{1,4});/g, (whole, name: string) => CHARACTERS[name] ?? whole)
-    .replaceAll(/\s+/g, " ");
+  unescaped(html.replaceAll(/<[^>]*>|\{\{[^}]*\}\}/g, " ")).replaceAll(/\s+/g, " ");

@@ -23,5 +23,5 @@ export const comparePage = (
       offer: historyOffer(terms, rootOf(PAGES.compare.path)),
     }),
     script: "compare.js",
-    styles: ["assets/chart.css", "assets/skeleton.css", "assets/picker.css", "assets/compare.css"],
+    styles: ["chart.css", "skeleton.css", "picker.css", "compare.css"],
   });

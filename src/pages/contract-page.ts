@@ -213,6 +213,6 @@ function page(
     // Its figures would be of another moment.
     isIndexed: !isPast,
     script: "contract.js",
-    styles: ["assets/chart.css", "assets/skeleton.css", "assets/contract.css"],
+    styles: ["chart.css", "skeleton.css", "contract.css"],
   });
 }

@@ -62,6 +62,6 @@ export function correctionsPage(publications: readonly Publication[]): PageSourc
             ),
     }),
     script: "corrections.js",
-    styles: ["assets/skeleton.css", "assets/corrections.css"],
+    styles: ["skeleton.css", "corrections.css"],
   });
 }

@@ -19,7 +19,7 @@ import { contactOf, type PlanTerms } from "./plan-terms.ts";
 import type { PageSource } from "../core/serve/document.ts";
 import { fileAt, framePage } from "./page-frame.ts";
 
-const PROSE = { script: "prose.js", styles: ["assets/prose.css"] };
+const PROSE = { script: "prose.js", styles: ["prose.css"] };
 
 const FRAMED = [
   { path: PAGES.guide.path, title: "Guide", ...PROSE },
@@ -30,7 +30,7 @@ const FRAMED = [
     path: PAGES.reference.path,
     title: "API reference",
     script: "reference.js",
-    styles: ["assets/reference.css"],
+    styles: ["reference.css"],
   },
 ];
 /** These have no frame. */

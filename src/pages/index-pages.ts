@@ -3,10 +3,10 @@ import type { Contract } from "../market/contract.ts";
 import { COMPOSITE, indicesOf } from "../market/indices.ts";
 import { KEY_TIER_NAMES, TIERS, tiersWhere } from "../market/tier.ts";
 import type { Board, BoardRow } from "../site/board.js";
-import { contractLink, shareOf } from "../site/contributions.js";
+import { shareOf } from "../site/contributions.js";
 import { decimalOf, placesOf } from "../site/decimal.js";
-import { scrolling, section, tableHtml } from "../site/html.js";
-import { indexName } from "../site/indices-table.js";
+import { contractLink, scrolling, section, tableHtml } from "../site/html.js";
+import { indexName } from "../site/overview.js";
 import { fillTemplate, siteFile } from "../site/site-files.ts";
 import { escaped, figureHtml, foreign, instantHtml } from "../site/text.js";
 import { historyText } from "../public/tier-words.ts";
@@ -40,7 +40,7 @@ export const indicesPage = (catalog: readonly Contract[] | null, isPast: boolean
       list: catalog === null ? "" : listHtml(catalog),
     }),
     script: "indices.js",
-    styles: ["assets/chart.css", "assets/skeleton.css", "assets/indices.css"],
+    styles: ["chart.css", "skeleton.css", "indices.css"],
   });
 
 function listHtml(catalog: readonly Contract[]): string {
@@ -93,13 +93,7 @@ export const basketPage = (
       request: fillSlots(siteFile("documents/basket-request.html"), slots, escaped),
     }),
     script: "basket.js",
-    styles: [
-      "assets/chart.css",
-      "assets/skeleton.css",
-      "assets/indices.css",
-      "assets/picker.css",
-      "assets/basket.css",
-    ],
+    styles: ["chart.css", "skeleton.css", "indices.css", "picker.css", "basket.css"],
   });
 
 /** The places of a level in US dollars. */

@@ -34,7 +34,7 @@ export interface MarketContent {
 const PAGE = {
   path: PAGES.market.path,
   title: "Memory and semiconductor prices",
-  styles: ["assets/skeleton.css", "assets/market.css", "assets/board.css", "assets/chart.css"],
+  styles: ["skeleton.css", "market.css", "board.css", "chart.css"],
 };
 
 /** Before the first publication. */

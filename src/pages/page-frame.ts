@@ -33,7 +33,7 @@ export interface PageContent {
   readonly main: string;
   /** The module that the page loads, `market.js`; it loads the others. Without one there is no key field. */
   readonly script?: string;
-  /** Style sheets beside the common one, by their address from the root. */
+  /** Style sheets beside the common one, by their names in src/site. */
   readonly styles?: readonly string[];
   /** Its content in words, for search engines and previews (plain text). The default is in PAGES. */
   readonly description?: string;
@@ -135,7 +135,7 @@ export function framePage(content: PageContent): PageSource {
   const root = rootOf(path);
   const page: Page | undefined = Object.values(PAGES).find((known) => isExact(path, known.path));
   const { description = page?.description ?? "" } = content;
-  const at = (name: string): string => hrefOf(root, assetPath(name.replace(/^assets\//, "")));
+  const at = (name: string): string => hrefOf(root, assetPath(name));
   const linksBy = (name: "link" | "further"): string =>
     Object.values<Page>(PAGES)
       .flatMap(({ path: to, [name]: words }) => {

@@ -93,7 +93,7 @@ export function plansPage(terms: PlanTerms, served: LiveSnapshot["tiers"] | unde
       places: [contactHtml(terms), placeHtml(terms.terms_url, "Terms")].filter(Boolean).join(" · "),
     }),
     script: "plans.js",
-    styles: ["assets/plans.css"],
+    styles: ["plans.css"],
   });
 }
 

@@ -42,6 +42,6 @@ export function problemPage(
   });
   // No page of the navigation has this path, so that none is marked as the current one.
   const page = { path: `${"/".repeat(depth)}-`, title, main, description: said };
-  const framing = { script: "page.js", styles: ["assets/problem.css"], isIndexed: false };
+  const framing = { script: "page.js", styles: ["problem.css"], isIndexed: false };
   return asSent(framePage({ ...page, ...framing }), service).body;
 }

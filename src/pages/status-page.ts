@@ -1,5 +1,6 @@
 /** The status page, `/status`: the served session, and the fate of the last sessions. */
 import { MINUTE_MS } from "../lib/clock.ts";
+import { dayText } from "../site/axis.js";
 import { fillTemplate, siteFile } from "../site/site-files.ts";
 import { counted, escaped, grouped, instantHtml, NO_FIGURE } from "../site/text.js";
 import type { Publication } from "../snapshot/log/entry.ts";
@@ -32,7 +33,7 @@ export const statusPage = (
     title: "Status",
     main: mainHtml(status, graceMs, corrected),
     script: "page.js",
-    styles: ["assets/status.css"],
+    styles: ["status.css"],
   });
 
 /** A session with all words that fit it, in the order of WORDS. */
@@ -106,7 +107,7 @@ function stripHtml(rows: readonly SessionRow[]): string {
   const byDay = Map.groupBy(rows.toReversed(), ({ row }) => row.session_utc.slice(0, 10));
   const days = [...byDay].map(([date, ofDay], at) => {
     const day = date.slice(8);
-    const month = at === 0 || day === "01" ? MONTHS.format(Date.parse(date)) : "";
+    const [, month = ""] = at === 0 || day === "01" ? dayText(date).split(" ") : [];
     const marks = ["00", "12"].map((hour) => {
       const session = ofDay.find(({ row }) => row.session_utc.startsWith(`${date}T${hour}`));
       return session ? markHtml("mark", session.words[0] as Word, "") : "<span></span>";
@@ -115,8 +116,6 @@ function stripHtml(rows: readonly SessionRow[]): string {
   });
   return days.join("");
 }
-
-const MONTHS = new Intl.DateTimeFormat("en-GB", { month: "short", timeZone: "UTC" });
 
 const markHtml = (kind: "mark" | "tag", word: Word, text: string): string =>
   `<span class="${kind} is-${word.replace(" ", "-")}">${text}</span>`;

@@ -4,14 +4,10 @@ import { costsOf } from "./basket-costs.js";
 import { focusFault, levelHtml, partsTable, sayAt, takeBack } from "./basket-table.js";
 import { sessionLine } from "./board.js";
 import { showChart } from "./chart-panel.js";
-import {
-  basketFigures,
-  changesOfBasket,
-  contractLink,
-  contributionsTable,
-} from "./contributions.js";
+import { basketFigures, changesOfBasket, contributionsTable } from "./contributions.js";
 import { equipCode } from "./copy.js";
 import { closesById } from "./history.js";
+import { contractLink } from "./html.js";
 import { withKey } from "./key.js";
 import { changeWords, sessionOf, startOf } from "./levels.js";
 import { daysOnPage } from "./page-days.js";

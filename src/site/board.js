@@ -1,5 +1,6 @@
 /** The board as a table, the same in Node and in the browser. */
-import { tableHtml } from "./html.js";
+import { dayText } from "./axis.js";
+import { contractLink, tableHtml } from "./html.js";
 import { changeHtml, counted, escaped, figureHtml, foreign } from "./text.js";
 
 /**
@@ -127,8 +128,7 @@ const lockedRow = (row, at) =>
   `<td class="segment">${foreign(row.segment)}</td><td class="n level">${LOCK}</td><td class="unit">${unitHtml(row.unit)}</td></tr>`;
 
 /** Without the end of its last element. @param {LockedRow} row */
-const nameHtml = ({ id, name, ticker }) =>
-  `<a href="contracts/${encodeURIComponent(id)}">${foreign(name)}</a> <small>${foreign(ticker)}`;
+const nameHtml = ({ id, name, ticker }) => `${contractLink(id, name)} <small>${foreign(ticker)}`;
 
 const PER = "USD per ";
 
@@ -165,11 +165,10 @@ export const basisHtml = (basis, isOverdue = false) =>
 
 const SESSION_HOURS = 12;
 export const SESSION_MS = SESSION_HOURS * 3_600_000;
-const DAYS = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
 
 /** `26 Nov, 00:00 UTC`, marked up with the instant. @param {string} instant ISO 8601 in UTC */
 const momentHtml = (instant) =>
-  `<time datetime="${escaped(instant)}">${DAYS.format(Date.parse(instant))}, ${escaped(instant.slice(11, 16))} UTC</time>`;
+  `<time datetime="${escaped(instant)}">${dayText(instant.slice(0, 10)).replace(/ \d+$/, "")}, ${escaped(instant.slice(11, 16))} UTC</time>`;
 
 /**
  * The session of a board, when the next one is due, and how late the board is.

@@ -10,7 +10,7 @@ const MARGIN = 24;
 /** Of a line, and of a letter on average. */
 const TITLE = { kind: "title", stepPx: 28, letterPx: 11.5 };
 const NOTE = { kind: "note", stepPx: 17, letterPx: 6.5 };
-const MOST_LINES = 4;
+const MOST_WRAPPED = 4;
 
 /**
  * Light colours of style.css, and the marks as in chart.css and compare.css: a file is printed or put into a document. A
@@ -58,11 +58,7 @@ circle.end-3, text.end-3 { fill: #6f3a97; }
  * @param {readonly string[]} notes lines below the chart, such as the credit line
  */
 export function chartFile(points, options, notes) {
-  const drawn = layout(points, {
-    ...options,
-    heightPx: FILE_PLOT.heightPx,
-    widthPx: FILE_PLOT.widthPx,
-  });
+  const drawn = layout(points, { ...options, ...FILE_PLOT });
   return svgFile({
     ...drawn,
     unit: unitLine(drawn),
@@ -143,8 +139,8 @@ function wrapped(text, most) {
   const doubled = text.toWellFormed().replace(/[\u1100-\u{10ffff}]/gu, "$&\0");
   const line = new RegExp(`.{1,${most}}(?: |$)|.{1,${most}}`, "gsu");
   const lines = (doubled.match(line) ?? []).map((part) => part.replaceAll("\0", ""));
-  if (lines.length <= MOST_LINES) return lines;
-  return [...lines.slice(0, MOST_LINES - 1), `${lines[MOST_LINES - 1]?.trimEnd()}…`];
+  if (lines.length <= MOST_WRAPPED) return lines;
+  return [...lines.slice(0, MOST_WRAPPED - 1), `${lines[MOST_WRAPPED - 1]?.trimEnd()}…`];
 }
 
 /**

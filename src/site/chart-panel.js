@@ -137,7 +137,7 @@ export function rangeButtons(ranges, chosen) {
 }
 
 /** @param {boolean} isPerGb */
-export const scaleButton = (isPerGb) =>
+const scaleButton = (isPerGb) =>
   `<button type="button" data-per="gb" aria-pressed="${isPerGb}">USD per GB</button>`;
 
 /** @param {string} choices HTML @param {boolean} hasRequest @param {boolean} [isFiles] whether only files are offered */

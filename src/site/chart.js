@@ -102,10 +102,10 @@ export function sparkline(line) {
     SPARK_MARGIN +
     Math.round(Math.max(0, (dayAt(at) - dayAt(from)) / (dayAt(to) - dayAt(from))) * width);
   const spans = spansOf(points);
-  const places = points.map(({ close, isBreak = false }, at) => {
-    const { begin, until } = /** @type {import("./layout.js").Span} */ (spans[at]);
+  const places = points.map(({ close }, at) => {
+    const { begin, until, isStart } = /** @type {import("./layout.js").Span} */ (spans[at]);
     return {
-      isStart: at === 0 || isBreak || spans[at - 1]?.until !== begin,
+      isStart,
       x: x(begin),
       toX: x(until),
       y: SPARK_MARGIN + Math.round((low === high ? 0.5 : (high - close) / (high - low)) * height),

@@ -14,9 +14,11 @@ import { withKey } from "./key.js";
 import {
   changesOfCloses,
   changesOfRecord,
+  CHART_RANGES,
   comparablePoints,
   endOf,
   firstRange,
+  MOST_LINES,
   rangesWithin,
   RANGE_WORDS,
 } from "./levels.js";
@@ -24,7 +26,7 @@ import { daysOnPage } from "./page-days.js";
 import { presetsOf } from "./presets.js";
 import { choicesWith, makePicker } from "./picker.js";
 import { citation, keep, sessionNote } from "./save.js";
-import { changeHtml, counted, escaped, foreign } from "./text.js";
+import { changeHtml, counted, escaped, foreign, readableText } from "./text.js";
 
 /** @typedef {import("./levels.js").Point} Point */
 /** @typedef {import("./comparison.js").Line} Line */
@@ -47,7 +49,6 @@ const trouble = byId("trouble");
 
 const KINDS = /** @type {const} */ ({ ids: "levels.csv", indices: "indices.csv" });
 const carryDaysOf = daysOnPage("carry");
-const ALL_RANGES = ["30d", "90d", "6m", "ytd", "1y", "5y", "all"];
 /** @type {Record<Scale, string>} */
 const SCALES = { rebased: "Rebased to 100", usd: "USD", gb: "USD per GB" };
 
@@ -90,7 +91,7 @@ function named() {
 /** The lines that the address names, as far as there are such, and the ids of the others. */
 function chosen() {
   const known = named().flatMap((line) => catalog.get(nameIn(line)) ?? []);
-  const lines = known.slice(0, comparison.MOST_LINES);
+  const lines = known.slice(0, MOST_LINES);
   const leftOut = named().filter((line) => lines.every((one) => nameIn(one) !== nameIn(line)));
   return { lines, leftOut: leftOut.map(({ id }) => id) };
 }
@@ -170,7 +171,7 @@ async function show() {
   shownHash = location.hash;
   const { lines, leftOut } = chosen();
   count.textContent = "";
-  add.disabled = lines.length === comparison.MOST_LINES;
+  add.disabled = lines.length === MOST_LINES;
   add.placeholder = add.disabled ? "Remove a line to add another" : "Name, ticker or segment";
   const problem = await load(lines);
   if (round !== rounds) return;
@@ -222,7 +223,7 @@ function draw(lines, unknown, widthPx = box.clientWidth) {
   const isLog = fromAddress("axis") === "log";
   const { depthDays } = caller.offer;
   const known = new Set(lines.flatMap(({ line }) => rangesWithin({ ...line, to }, depthDays)));
-  const ranges = [...ALL_RANGES].filter((name) => known.has(name) || name === "all");
+  const ranges = [...CHART_RANGES.filter((name) => known.has(name)), "all"];
   const range = firstRange(fromAddress("range"), ranges, to, depthDays);
   const from = comparison.beginOf(lines, range, to);
   const scaled = comparison.onScale(lines, scale, from);
@@ -451,9 +452,8 @@ async function begin(known) {
   if (problem !== null || board.problem !== null) return problem ?? board.problem;
   const { session_utc, memory, semiconductor } = board.body;
   to = session_utc;
-  const moment = `${dayText(to.slice(0, 10))}, ${to.slice(11, 16)} UTC`;
   byId("session").innerHTML =
-    `Prices of <time datetime="${escaped(to)}">${escaped(moment)}</time>.`;
+    `Prices of <time datetime="${escaped(to)}">${escaped(readableText(to))}</time>.`;
   records = new Map([...memory, ...semiconductor].map((row) => [row.id, row]));
   held.textContent = "";
   await show();
@@ -475,7 +475,7 @@ async function tellNames() {
 
 /** Ids of an address, which can be long. @param {readonly string[]} ids */
 function namesOf(ids) {
-  const few = ids.slice(0, comparison.MOST_LINES).map((id) => id.slice(0, 60));
+  const few = ids.slice(0, MOST_LINES).map((id) => id.slice(0, 60));
   const more = ids.length - few.length;
   return few.join(", ") + (more > 0 ? ` and ${counted(more, "more name")}` : "");
 }

@@ -29,7 +29,6 @@ import { escaped, foreign, grouped } from "./text.js";
  * @typedef {Line & { place: number, points: readonly Point[], since: string | null }} DrawnLine
  */
 
-export const MOST_LINES = 4;
 /** Between the labels at the end of two lines. */
 const LABEL_PX = 16;
 
@@ -145,7 +144,7 @@ export function layoutOf(lines, { from, to, isLog, isRebased, widthPx, heightPx 
     const spans = layout.spansOf(points);
     const past = points.length - comparablePoints(points).length;
     const places = points.map((point, at) => {
-      const { begin, until } = /** @type {layout.Span} */ (spans[at]);
+      const { begin, until, isStart } = /** @type {layout.Span} */ (spans[at]);
       return {
         ...point,
         at: begin,
@@ -153,7 +152,7 @@ export function layoutOf(lines, { from, to, isLog, isRebased, widthPx, heightPx 
         toX: x(dayAt(until)),
         x: x(dayAt(begin)),
         y: y(point.close),
-        isStart: at === 0 || point.isBreak === true || spans[at - 1]?.until !== begin,
+        isStart,
         isPast: at < past,
       };
     });

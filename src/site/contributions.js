@@ -310,15 +310,6 @@ function figure(field, label, exact, html, unit) {
   );
 }
 
-/**
- * The way to a contract's page.
- *
- * @param {string} id
- * @param {string} [name]
- */
-export const contractLink = (id, name = id) =>
-  `<a href="contracts/${encodeURIComponent(id)}">${foreign(name)}</a>`;
-
 /** @typedef {import("./html.js").TableColumn<Contribution>} ContributionColumn */
 
 /**

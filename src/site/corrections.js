@@ -1,8 +1,7 @@
 /** The page of corrections in the browser: the corrections of the caller's tier, with their levels. */
 import { askDecimals, askJson } from "./api.js";
-import { contractLink } from "./contributions.js";
 import { changeBetween } from "./decimal.js";
-import { tableHtml } from "./html.js";
+import { contractLink, tableHtml } from "./html.js";
 import { withKey } from "./key.js";
 import { changeHtml, counted, escaped, figureHtml, foreign, instantHtml } from "./text.js";
 

@@ -1,5 +1,5 @@
-/** Tables and sections as HTML, the same in Node and in the browser. */
-import { escaped } from "./text.js";
+/** Tables, sections and links as HTML, the same in Node and in the browser. */
+import { escaped, foreign } from "./text.js";
 
 /**
  * A column of a table of `Row`s.
@@ -70,3 +70,12 @@ export const scrolling = (name, content) =>
  */
 export const section = (id, title, content) =>
   `<section id="${id}" aria-labelledby="${id}-title">\n<h2 id="${id}-title">${title}</h2>\n${content}\n</section>`;
+
+/**
+ * The way to a contract's page.
+ *
+ * @param {string} id
+ * @param {string} [name]
+ */
+export const contractLink = (id, name = id) =>
+  `<a href="contracts/${encodeURIComponent(id)}">${foreign(name)}</a>`;

@@ -2,7 +2,7 @@
 import { dateHtml, figureColumn, placesHtml } from "./contributions.js";
 import { tableHtml } from "./html.js";
 import { changeOfCloses } from "./levels.js";
-import { lineOf } from "./overview.js";
+import { indexName, lineOf } from "./overview.js";
 import { changeHtml, escaped, foreign } from "./text.js";
 
 /**
@@ -10,13 +10,6 @@ import { changeHtml, escaped, foreign } from "./text.js";
  *
  * @typedef {import("./contributions.js").Decimals<import("zod").infer<typeof import("../public/payload-schemas.ts").indices>>["indices"][number]} ListedIndex
  */
-
-/**
- * The name of an index for people. The catalog gives all names except the composite's.
- *
- * @param {Pick<ListedIndex, "id" | "name">} index
- */
-export const indexName = ({ id, name }) => (id === "composite" ? "Composite" : name);
 
 /**
  * One row for each index. `data-field` names the field of a figure, `data-value` has it as the API gives it.

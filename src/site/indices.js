@@ -5,7 +5,6 @@ import { sessionLine } from "./board.js";
 import { showChart } from "./chart-panel.js";
 import {
   closesOfSeries,
-  contractLink,
   contributionsTable,
   indexFigures,
   partsOfSeries,
@@ -13,9 +12,11 @@ import {
   seriesPartsTable,
   totalsHtml,
 } from "./contributions.js";
-import { indexName, indicesTable } from "./indices-table.js";
+import { contractLink } from "./html.js";
+import { indicesTable } from "./indices-table.js";
 import { withKey } from "./key.js";
 import { changesOfSeries, lineOfIndex } from "./levels.js";
+import { indexName } from "./overview.js";
 import { sessionNote } from "./save.js";
 import { offerSettlements } from "./settlements.js";
 import { makeSortable } from "./table.js";

@@ -35,7 +35,7 @@ import { grouped, roundedText } from "./text.js";
  */
 
 const HEIGHT_PX = 300;
-/** The width of a file, and of a report. */
+/** The width of a report. */
 const WIDTH_PX = 960;
 /** The plot on a sheet of paper, on which a chart drawn for a wide screen may be printed. */
 const PAPER_PX = 560;
@@ -136,14 +136,14 @@ export function layout(points, options) {
   const rest = comparablePoints(points);
   const comparable = points.length - rest.length;
   const places = points.map((point, at) => {
-    const { close, low, high, isBreak = false } = point;
-    const { begin, until } = /** @type {Span} */ (spans[at]);
+    const { close, low, high } = point;
+    const { begin, until, isStart } = /** @type {Span} */ (spans[at]);
     return {
       ...point,
       x: x(dayAt(begin)),
       toX: x(dayAt(until)),
       y: y(close),
-      isStart: at === 0 || isBreak || spans[at - 1]?.until !== begin,
+      isStart,
       isPast: at < comparable,
       range: low === undefined || high === undefined ? null : { low: y(low), high: y(high) },
     };
@@ -194,17 +194,21 @@ const sinceText = (point) =>
 export const placeOf = (point) => point.at ?? sessionOf(point);
 
 /**
- * Where each level begins and ends: with the next one, unless the point says so.
+ * Where each level begins and ends: with the next one, unless the point says so. `isStart`: a line begins there.
  *
- * @typedef {{ begin: string, until: string }} Span
+ * @typedef {{ begin: string, until: string, isStart: boolean }} Span
  * @param {readonly Point[]} points
  * @returns {Span[]}
  */
 export const spansOf = (points) =>
   points.map((point, at) => {
     const begin = placeOf(point);
-    const next = points[at + 1];
-    return { begin, until: point.until ?? (next === undefined ? begin : placeOf(next)) };
+    const [before, next] = [points[at - 1], points[at + 1]];
+    return {
+      begin,
+      until: point.until ?? (next === undefined ? begin : placeOf(next)),
+      isStart: before === undefined || point.isBreak === true || (before.until ?? begin) !== begin,
+    };
   });
 
 /**

@@ -40,7 +40,10 @@ import { roundedText, signedText } from "./text.js";
  */
 
 /** The ranges of charts, as they stand in an address; "ytd" is the year to date. */
-const CHART_RANGES = ["30d", "90d", "6m", "ytd", "1y", "5y"];
+export const CHART_RANGES = ["30d", "90d", "6m", "ytd", "1y", "5y"];
+
+/** A comparison has at most so many lines. */
+export const MOST_LINES = 4;
 
 /** The ranges over which the API gives changes, in words. @type {Readonly<Record<string, string>>} */
 export const RANGE_WORDS = {
@@ -51,7 +54,7 @@ export const RANGE_WORDS = {
   "1y": "1 year",
 };
 
-/** The session of a level, ISO 8601. @param {Level} level */
+/** The session of a level, ISO 8601. @param {{ date: string, session?: string | undefined }} level */
 export const sessionOf = ({ session, date }) => session ?? `${date}T12:00:00.000Z`;
 
 /** A level to the digit. @param {Pick<Level, "text" | "close">} level */
@@ -156,8 +159,7 @@ export function firstRange(wanted, ranges, to, depthDays) {
  */
 export function drawnOf(line, range) {
   const [first] = line.levels;
-  const from =
-    range === "all" ? sessionOf(first ?? { date: line.to, close: 0 }) : startOf(range, line.to);
+  const from = range === "all" ? sessionOf(first ?? { date: line.to }) : startOf(range, line.to);
   return drawnFrom(line, from);
 }
 

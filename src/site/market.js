@@ -11,7 +11,7 @@ import {
 } from "./board.js";
 import { sparkline } from "./chart.js";
 import { withKey } from "./key.js";
-import { changesOfCloses, lineOfIndex, longestRange } from "./levels.js";
+import { changesOfCloses, lineOfIndex, longestRange, MOST_LINES } from "./levels.js";
 import { contractLine, lineOf, movesHtml, overviewTable } from "./overview.js";
 import { overdueBy } from "./overdue.js";
 import { daysOnPage } from "./page-days.js";
@@ -142,17 +142,14 @@ gigabyte.addEventListener("click", () => {
   keep();
 });
 
-/** A comparison has at most so many lines. */
-const MOST_COMPARED = 4;
-
 /** Offers to compare the contracts that the address names, whether the filter shows them or not, and ticks them. */
 function offerComparison() {
   const boxes = rows.flatMap((row) => row.querySelector("input") ?? []);
   const named = new Set(wanted.compare.split(","));
-  const ticked = boxes.filter(({ value }) => named.has(value)).slice(0, MOST_COMPARED);
+  const ticked = boxes.filter(({ value }) => named.has(value)).slice(0, MOST_LINES);
   for (const each of boxes) {
     each.checked = ticked.includes(each);
-    each.disabled = !each.checked && ticked.length === MOST_COMPARED;
+    each.disabled = !each.checked && ticked.length === MOST_LINES;
   }
   const ids = ticked.map(({ value }) => value);
   const link = /** @type {HTMLAnchorElement} */ (byId("compare-link"));

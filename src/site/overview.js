@@ -1,7 +1,7 @@
 /** The part above the board, the same in Node and in the browser: finding, indices, largest moves. */
 import { dateText, dayOf } from "./axis.js";
 import { sparkline } from "./chart.js";
-import { tableHtml } from "./html.js";
+import { contractLink, tableHtml } from "./html.js";
 import { changeOfCloses, lineOfIndex, sessionOf } from "./levels.js";
 import { changeHtml, escaped, foreign } from "./text.js";
 
@@ -57,6 +57,13 @@ export function contractLine(line, session, carryDays) {
   return { levels, carryDays, to: session };
 }
 
+/**
+ * The name of an index for people. The catalog gives all names except the composite's.
+ *
+ * @param {Pick<Index, "id" | "name">} index
+ */
+export const indexName = ({ id, name }) => (id === "composite" ? "Composite" : name);
+
 /** How many indices the table has; the page of the indices has all. */
 export const INDICES_SHOWN = 8;
 
@@ -76,8 +83,8 @@ export function overviewTable(indices, lines) {
       [
         {
           label: newest === "" ? "Index" : `Index, <time>${escaped(newest)}</time>`,
-          html: ({ id, name }, at) =>
-            `<a href="indices#${escaped(id)}">${at === 0 ? "Composite" : foreign(name)}</a>`,
+          html: (index) =>
+            `<a href="indices#${escaped(index.id)}">${foreign(indexName(index))}</a>`,
         },
         {
           label: "90 days",
@@ -127,8 +134,6 @@ export function movesHtml({ memory, semiconductor }) {
     const side = moves.filter(({ change }) => change * way > 0);
     return { way, side: side.toSorted((a, b) => (b.change - a.change) * way) };
   });
-  const linkOf = (/** @type {{ id: string, name: string }} */ { id, name }) =>
-    `<a href="contracts/${encodeURIComponent(id)}">${foreign(name)}</a>`;
   if (isShort) {
     const counts = sides.map(({ way, side }) => `${side.length} ${way > 0 ? "up" : "down"}`);
     for (const [change, words] of /** @type {const} */ ([
@@ -141,7 +146,7 @@ export function movesHtml({ memory, semiconductor }) {
     const ends = sides.flatMap(({ way, side: [most] }) =>
       most === undefined
         ? []
-        : `${way > 0 ? "strongest" : "weakest"} ${linkOf(most)} ${changeHtml(most.change)}\u{a0}%`,
+        : `${way > 0 ? "strongest" : "weakest"} ${contractLink(most.id, most.name)} ${changeHtml(most.change)}\u{a0}%`,
     );
     const said = ends.join(", ");
     return `<p>Last 24 hours: ${counts.join(", ")}. ${said[0]?.toUpperCase()}${said.slice(1)}.</p>`;
@@ -151,7 +156,7 @@ export function movesHtml({ memory, semiconductor }) {
       .slice(0, MOVES)
       .map(
         (row) =>
-          `<li data-id="${escaped(row.id)}">${linkOf(row)} ` +
+          `<li data-id="${escaped(row.id)}">${contractLink(row.id, row.name)} ` +
           `<small>${foreign(row.ticker)}</small> <span data-field="${field}">${changeHtml(row.change)}</span></li>`,
       );
     const list = items.length === 0 ? "<p>None</p>" : `<ol>${items.join("\n")}</ol>`;

@@ -7,7 +7,7 @@ import { escaped } from "./text.js";
 /** @typedef {import("./layout.js").Place} Place */
 
 /** The width of a curve before it is stretched. */
-export const CURVE_WIDTH = 1000;
+const CURVE_WIDTH = 1000;
 
 /** The labels of the levels. @param {Pick<Layout, "levels" | "gutterPx">} drawn */
 export const levelsSvg = ({ levels, gutterPx }) =>

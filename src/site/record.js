@@ -3,6 +3,7 @@ import { DAY_MS, dateText, dateWords, dayOf } from "./axis.js";
 import { basisHtml, LOCK, placeLine, sessionLine } from "./board.js";
 import { rounded } from "./decimal.js";
 import { scrolling, section, tableHtml } from "./html.js";
+import { sessionOf } from "./levels.js";
 import {
   changeHtml,
   counted,
@@ -259,13 +260,12 @@ ${items.join("\n")}
   );
 }
 
-/** @param {{ date: string, session_utc?: string | undefined }} close */
-const sessionOfClose = ({ date, session_utc }) => session_utc ?? `${date}T12:00:00.000Z`;
-
 /** @param {ContractBody} body */
 function correctionsHtml({ corrections, history }) {
   if (corrections.length === 0) return "";
-  const sessions = new Set(history.map(sessionOfClose));
+  const sessions = new Set(
+    history.map(({ date, session_utc }) => sessionOf({ date, session: session_utc })),
+  );
   const isDrawn = corrections.some(({ session_utc }) => sessions.has(session_utc));
   return section(
     "corrections",

@@ -7,7 +7,7 @@
  * @param {string} type
  * @param {string} name
  */
-export function saveFile(content, type, name) {
+function saveFile(content, type, name) {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([content], { type }));
   link.download = name;
@@ -24,7 +24,7 @@ const PNG_SCALE = 2;
  * @param {string} svg
  * @param {string} name
  */
-export async function savePng(svg, name) {
+async function savePng(svg, name) {
   const image = new Image();
   const picture = svg.replace("<svg", '<svg class="picture"');
   image.src = `data:image/svg+xml,${encodeURIComponent(picture)}`;
@@ -43,7 +43,7 @@ export async function savePng(svg, name) {
  * @param {string} text
  * @param {string} otherwise what to do where the browser does not allow that, as on addresses without TLS
  */
-export async function copyText(button, text, otherwise) {
+async function copyText(button, text, otherwise) {
   try {
     await navigator.clipboard.writeText(text);
     button.textContent = "Copied";

@@ -1,17 +1,14 @@
 /** The files of this folder, which the proxy sends and the report contains. */
 import { readSite, siteNames } from "./read-site.ts";
 
-export { FONT } from "./read-site.ts";
+export { FONT, readSite as siteBytes } from "./read-site.ts";
 
 /** The text of a file of this folder. */
-export const siteFile = (name: string): string => siteBytes(name).toString();
+export const siteFile = (name: string): string => readSite(name).toString();
 
 /** The Python module for callers, with its slot: the file of the package `clients/python` itself. */
 export const pythonClient = (): string =>
   siteFile("../../clients/python/chipboard_client/__init__.py");
-
-/** The bytes of the same. */
-export const siteBytes = (name: string): Buffer => readSite(name);
 
 const ASSET = /\.(?:css|js|png|svg|webp)$/;
 

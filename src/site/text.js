@@ -2,6 +2,7 @@
  * Text and figures as HTML, the same in Node and in the browser. Figures are decimals as the API gives
  * them: a number of the API has at most 15 significant digits, so JavaScript writes it back exactly.
  */
+import { dayText } from "./axis.js";
 import { rounded } from "./decimal.js";
 
 /** @type {Readonly<Record<string, string>>} */
@@ -16,6 +17,18 @@ export const escaped = (text) =>
   text
     .replace(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g, "\u{FFFD}")
     .replace(/[&<>"']/g, (character) => /** @type {string} */ (ENTITIES[character]));
+
+/**
+ * The text that was escaped.
+ *
+ * @param {string} html in which other entities stay
+ */
+export const unescaped = (html) =>
+  // `&` is last: it may begin the text of another entity.
+  Object.entries(ENTITIES).reduceRight(
+    (text, [character, entity]) => text.replaceAll(entity, character),
+    html,
+  );
 
 /**
  * Text from the feeds: escaped, and unable to change the direction of the text around it (`bdi`).
@@ -118,15 +131,8 @@ export const instantHtml = (instant) =>
  */
 export const readableText = (text) =>
   text.replace(/\d{4}-\d\d-\d\dT(\d\d:\d\d):\d\d\.\d{3}Z/g, (instant, time) =>
-    Number.isNaN(Date.parse(instant)) ? instant : `${DAY.format(Date.parse(instant))}, ${time} UTC`,
+    Number.isNaN(Date.parse(instant)) ? instant : `${dayText(instant.slice(0, 10))}, ${time} UTC`,
   );
-
-const DAY = new Intl.DateTimeFormat("en-GB", {
-  day: "numeric",
-  month: "short",
-  year: "numeric",
-  timeZone: "UTC",
-});
 
 /**
  * A count with its noun: `1 session`, `3 sessions`.

@@ -4,7 +4,7 @@
  */
 import { rootOf } from "../../pages/page-frame.ts";
 import { API } from "../../public/routes.ts";
-import { escaped } from "../../site/text.js";
+import { escaped, unescaped } from "../../site/text.js";
 
 export interface Site {
   /** `https://host/prefix`, without a slash at its end. */
@@ -90,18 +90,9 @@ function targetOf(href: string, path: string, site: Site): string | null | undef
   return site.service === null ? null : site.service + pathname + search + hash;
 }
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  "&amp;": "&",
-  "&lt;": "<",
-  "&gt;": ">",
-  "&quot;": '"',
-  "&#39;": "'",
-};
-
 /** The address as one below the service's root; null: it is somewhere else. */
 function pathIn(href: string, path: string, { publicUrl }: Site): URL | null {
-  const plain = href.replaceAll(/&(?:amp|lt|gt|quot|#39);/g, (entity) => ENTITIES[entity] ?? "");
-  const url = URL.parse(plain, publicUrl + path);
+  const url = URL.parse(unescaped(href), publicUrl + path);
   if (url === null || !url.href.startsWith(`${publicUrl}/`)) return null;
   return new URL(url.href.slice(publicUrl.length), "http://site");
 }
