@@ -30,7 +30,7 @@ export type Address = {
   | {
       /** The answer needs no key, and never waits for the state. */
       readonly reader: "everybody";
-      readonly find: (asked: Asked) => Handled;
+      readonly find: (asked: Asked, place: Place) => Handled;
     }
   | {
       /** A link names its reader by itself. */
@@ -63,7 +63,7 @@ export function addressesOf(world: World): Addresses {
   const { health, readiness: ready, feed, status, entry, usage } = UNCOUNTED_ROUTES;
   const { smallTile, largeTile } = UNCOUNTED_ROUTES;
   const { contracts, contractsCsv, publications } = UNCOUNTED_ROUTES;
-  const open = (path: string, find: (asked: Asked) => Handled): Address => ({
+  const open = (path: string, find: (asked: Asked, place: Place) => Handled): Address => ({
     path,
     reader: "everybody",
     find,

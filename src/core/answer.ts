@@ -197,14 +197,15 @@ async function outcomeOf(
     if (!isAdmitted(caller)) return denyCaller(caller, exchange);
     reader = caller;
   }
-  const place = reader === null ? NO_QUEUE : turns.placeOf(reader.subject);
+  const holder = reader?.subject ?? `address ${addressOf(ask, world.trustedHops)}`;
+  const place = turns.placeOf(holder);
   held.place = place;
 
   // Find.
   const payer = address.reader !== "everybody" && address.isCounted ? reader : null;
   const limit = payer?.tier.callsPerMonth ?? null;
   let found = await (address.reader === "everybody"
-    ? address.find(exchange)
+    ? address.find(exchange, place)
     : address.find(exchange, reader as AdmittedCaller, place));
   if (found.kind === "unread") {
     const decided = await decidedUnread(found, payer, exchange, world);

@@ -101,7 +101,7 @@ export interface OldSnapshots {
 
 /** The pages for people, by path template, and the page that tells of a refusal. */
 export interface Pages {
-  readonly answers: ReadonlyMap<string, (asked: Asked) => Outcome | Promise<Outcome>>;
+  readonly answers: ReadonlyMap<string, (asked: Asked, place: Place) => Outcome | Promise<Outcome>>;
   /** Null: no page is so deep. */
   problem(denial: Denial, path: string, requestId: string): Uint8Array | null;
 }

@@ -65,11 +65,16 @@ export function rowLayout(
   const found = (finding: string): void => complaints.at(where(line), finding);
   const names = ourNames(header, rows);
   const seen = new Set<string>();
+  const repeated = new Set<string>();
   names.forEach((name, at) => {
     if (name === null) return;
     if (!shape.columns.includes(name)) {
       if (name !== "" || header[at - 1] !== "") found(unknownName("column", name, at, shape));
-    } else if (seen.has(name)) found(repeatedName(name, header[at] as string, header, rows));
+    } else if (seen.has(name) && !repeated.has(name)) {
+      // Told once, however many there are: each look at all names takes long.
+      found(repeatedName(name, header[at] as string, header, rows));
+      repeated.add(name);
+    }
     seen.add(name);
   });
   const known = names

@@ -1,7 +1,6 @@
 /** Serves the tools at POST /mcp. Each caller's key and address go on to the API. */
 import { KEY_PREFIX } from "../lib/secrets.ts";
 import type { IncomingMessage, Server } from "node:http";
-import type { Socket } from "node:net";
 import {
   createMcpHandler,
   hostHeaderValidationResponse,
@@ -11,7 +10,7 @@ import {
 import type { ServerRequest } from "srvx";
 import { NodeRequest, sendNodeResponse } from "srvx/node";
 import { addressGroup, shortened, wholeAddress } from "../core/client-address.ts";
-import { limitConnections } from "../hosts/node/connections.ts";
+import { limitConnections, singly } from "../hosts/node/connections.ts";
 import { createHttpServer } from "../hosts/node/server.ts";
 import { reasonOf } from "../lib/errors.ts";
 import {
@@ -33,7 +32,8 @@ import { mcpServer } from "./tools.ts";
 const OPENING = new Set(Buffer.from(",[{"));
 
 const PATH = "/mcp";
-const SETTINGS = { legacy: "stateless" } as const;
+/** The tools never change, so nobody has to wait for a message that they did. */
+const SETTINGS = { legacy: "stateless", maxSubscriptions: 0 } as const;
 const LIMITS = { ...CONNECTION_LIMITS, headersMs: QUESTION_MS, requestMs: QUESTION_MS };
 /** Codes of JSON-RPC 2.0, 5.1. */
 const UNREADABLE = -32_700;
@@ -106,16 +106,7 @@ export function mcpHttpServer(
       if (tell()) onError(`too many connections ${why}: ${shortened(address)}`);
     });
   }
-  // Node raises all requests that a connection pipelines at once, and nobody pipelines POST (RFC 9112, 9.3.2).
-  const busy = new WeakSet<Socket>();
-  return server.on("request", (req, res) => {
-    const { socket } = req;
-    if (busy.has(socket)) {
-      socket.destroy();
-      return;
-    }
-    busy.add(socket);
-    res.once("close", () => busy.delete(socket));
+  const handle = singly((req, res) => {
     const leaving = new AbortController();
     res.once("close", () => leaving.abort());
     answer(new NodeRequest({ req, res }), req, leaving.signal)
@@ -126,6 +117,7 @@ export function mcpHttpServer(
         res.destroy();
       });
   });
+  return server.on("request", handle);
 }
 
 /** A question, and how many messages it has. */

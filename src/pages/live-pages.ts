@@ -4,7 +4,7 @@
  */
 import { limitsOf } from "../feed/finding.ts";
 import { cacheOf, getOrMake } from "../lib/caches.ts";
-import { NO_QUEUE } from "../lib/turns.ts";
+import { NO_QUEUE, type Place } from "../lib/turns.ts";
 import { FILES } from "../store/paths.ts";
 import type { Board } from "../site/board.js";
 import type { ContractBody } from "../site/record.js";
@@ -17,7 +17,7 @@ import { knownContracts } from "../core/find/known-ids.ts";
 import type { Forms } from "../core/serve/entity.ts";
 import { cacheControl, overdueSessions } from "../core/serve/freshness.ts";
 import type { LiveSnapshot, World } from "../core/world.ts";
-import { deny, isDenial, notInSnapshot } from "../public/problems.ts";
+import { BUSY, deny, isDenial, notInSnapshot, type Denial } from "../public/problems.ts";
 import type { Query } from "../public/query.ts";
 import { idIn } from "../public/routes.ts";
 import { PAGES } from "../public/uncounted-routes.ts";
@@ -38,15 +38,14 @@ import { pageForms, type PageSource } from "../core/serve/document.ts";
 import { asSent } from "./page-frame.ts";
 import { plansPage } from "./plans-page.ts";
 
-export interface LivePagesOptions
-  extends Settings, Pick<World, "live" | "pollMs" | "platform" | "turns"> {
+export interface LivePagesOptions extends Settings, Pick<World, "live" | "pollMs" | "platform"> {
   /** The keys that vouch for the log; null: nobody does. */
   readonly verifyKeys?: readonly unknown[] | null | undefined;
 }
 
 /** The answers by address. All pages except contract pages answer also while nothing is served. */
 export function livePages(options: LivePagesOptions) {
-  const { live, pollMs, platform, turns, origin, plans = USUAL_TERMS } = options;
+  const { live, pollMs, platform, origin, plans = USUAL_TERMS } = options;
   const isSigned = (options.verifyKeys ?? null) !== null;
   const pages = cacheOf<Forms>(PAGES_KEPT);
   // Kept apart, so that requests for many contracts do not displace the other pages.
@@ -88,30 +87,32 @@ export function livePages(options: LivePagesOptions) {
   }
   const pastIndices: Maker = async (snapshot) => indicesPage(await catalogOf(snapshot), true);
   /** What pages answer whose address names another moment; others ignore it. */
-  const past = new Map<string, (asked: Asked) => Promise<Outcome>>([
-    [PAGES.indices.path, (asked) => found(asked, "past indices", pastIndices, pages)],
+  const past = new Map<string, (asked: Asked, place: Place) => Promise<Outcome>>([
+    [PAGES.indices.path, (asked, place) => found(asked, place, "past indices", pastIndices, pages)],
   ]);
   for (const { path } of [PAGES.market, PAGES.compare, PAGES.basket])
     past.set(path, async () => PRESENT_ALONE);
-  const answers = new Map<string, (asked: Asked) => Promise<Outcome>>();
+  const answers = new Map<string, (asked: Asked, place: Place) => Promise<Outcome>>();
   for (const [path, make] of makers) {
-    answers.set(path, async (asked) => {
+    answers.set(path, async (asked, place) => {
       const answer = namesMoment(asked.query) ? past.get(path) : undefined;
-      return answer === undefined ? found(asked, path, make, pages) : answer(asked);
+      return answer === undefined ? found(asked, place, path, make, pages) : answer(asked, place);
     });
   }
   return answers.set(PAGES.contract.path, contract);
 
   async function found(
     { nowMs }: Asked,
+    place: Place,
     name: string,
     make: Maker,
     kept: typeof pages,
-  ): Promise<Found> {
+  ): Promise<Found | Denial> {
     const snapshot = live.current;
     const overdue = snapshot === null ? 0 : overdueSessions(snapshot.stamp, nowMs);
     const key = `${name} ${snapshot?.stamp.publication} ${overdue}`;
-    const forms = await getOrMake(kept, key, turns.placeOf("pages"), async () => {
+    if (!kept.has(key) && !place.enter()) return BUSY;
+    const forms = await getOrMake(kept, key, place, async () => {
       const source = await make(snapshot, overdue);
       return pageForms(platform, asSent(source, options, snapshot?.attribution), nowMs);
     });
@@ -120,7 +121,7 @@ export function livePages(options: LivePagesOptions) {
   }
 
   /** A contract's page. Refuses what the API refuses without a key, but for contracts that need one. */
-  async function contract(asked: Asked): Promise<Outcome> {
+  async function contract(asked: Asked, place: Place): Promise<Outcome> {
     const snapshot = live.current;
     if (snapshot === null) return noSession(live, pollMs);
     const id = idIn(asked.path, PAGES.contract.path);
@@ -144,14 +145,14 @@ export function livePages(options: LivePagesOptions) {
           ...(await around(overdue)),
           board: null,
         });
-      return found(asked, `past ${id}`, past, contractPages);
+      return found(asked, place, `past ${id}`, past, contractPages);
     }
     if (snapshot.files.has(path)) {
       const make: Maker = async (_, overdue) => {
         const body = (await payload(snapshot, path, overdue)) as ContractBody;
         return contractPage(body, await around(overdue));
       };
-      return found(asked, path, make, contractPages);
+      return found(asked, place, path, make, contractPages);
     }
     // A relative address, so that the service works below a prefix.
     const refusal =
@@ -161,7 +162,7 @@ export function livePages(options: LivePagesOptions) {
     if (code !== "key_required" && code !== "not_on_board") return refusal;
     const known = contracts.find(id) as Contract;
     const make: Maker = async (_, overdue) => lockedPage(code, known, await around(overdue));
-    return found(asked, `${code} ${id}`, make, contractPages);
+    return found(asked, place, `${code} ${id}`, make, contractPages);
   }
 }
 

@@ -2,6 +2,7 @@
 import { publicLog } from "../core/publications/public-log.ts";
 import type { Asked, Outcome } from "../core/outcome.ts";
 import type { Pages, World } from "../core/world.ts";
+import type { Place } from "../lib/turns.ts";
 import { PAGES } from "../public/uncounted-routes.ts";
 import { correctionsPage } from "./corrections-page.ts";
 import { robots } from "./crawlers.ts";
@@ -12,14 +13,14 @@ import { statusPage } from "./status-page.ts";
 
 /** The pages of a service; `files` are those that never change (see fixedPages). */
 export function pagesOf(
-  options: LivePagesOptions & Pick<World, "log">,
+  options: LivePagesOptions & Pick<World, "log" | "turns">,
   files: Pages["answers"],
 ): Pages {
   const { live, graceMs, origin } = options;
   const log = publicLog(options);
   const sent = (page: Parameters<typeof asSent>[0]): typeof page =>
     asSent(page, options, live.current?.attribution);
-  const answers = new Map<string, (asked: Asked) => Outcome | Promise<Outcome>>([
+  const answers = new Map<string, (asked: Asked, place: Place) => Outcome | Promise<Outcome>>([
     ...files,
     ...livePages(options),
     [PAGES.robots.path, () => log.pageOf(PAGES.robots.path, () => robots(origin))],

@@ -121,6 +121,11 @@ const READERS: Readonly<Record<string, Reader>> = {
     }),
   "a header": (text) => tried({ quotes: lines(text, "a,1") }),
   "a header with a column": (text) => tried({ closes: lines(`${text}id,id`, "a,1") }),
+  "a header whose map names the column without a name": (text) =>
+    tried({
+      closes: lines(`id,close_usd${text}`, "a,1"),
+      map: { columns: { id: "id", close_usd: "close_usd", date: "" } },
+    }),
   "a line": (text) => tried({ quotes: lines("id,spot_usd", text, "a,1") }),
   "fields of JSON": (text) =>
     tried({

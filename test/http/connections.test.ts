@@ -138,6 +138,20 @@ describe("--max-connections-per-address", () => {
     expect(await metricOf(proxy, "chipboard_connections_refused_total")).toBe(30);
   });
 
+  test("a connection to the metrics asks for one thing after the other", async () => {
+    const proxy = await start("--metrics-port", "0");
+    const ask = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
+    const greedy = await visit(proxy.metricsUrl as string);
+    await greedy.send(ask.repeat(3)).closed;
+    expect(greedy.statuses).toEqual([]);
+    const patient = await visit(proxy.metricsUrl as string);
+    for (const answers of [1, 2]) {
+      patient.send(ask);
+      await until(() => patient.statuses.length === answers && patient.received.endsWith("\n"));
+    }
+    expect(patient.statuses).toEqual([200, 200]);
+  });
+
   test("is 128 by default, and off behind a proxy in front", async () => {
     const proxy = await start("--metrics-port", "0");
     const hold = async (url: string, count: number): Promise<Visitor[]> =>

@@ -434,6 +434,32 @@ describe("hostile requests", () => {
     expect(await post({}, LIST)).toBe(200);
   });
 
+  test("nobody waits for a message that tools have changed", async () => {
+    const meta = "io.modelcontextprotocol/";
+    const version = "2026-07-28";
+    const params = {
+      notifications: { toolsListChanged: true },
+      _meta: {
+        [`${meta}protocolVersion`]: version,
+        [`${meta}clientInfo`]: { name: "a", version: "1" },
+        [`${meta}clientCapabilities`]: {},
+      },
+    };
+    const method = "subscriptions/listen";
+    const answer = await fetch(url, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        "mcp-protocol-version": version,
+        "mcp-method": method,
+      },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+    });
+    // The answer ends.
+    expect(await answer.text()).toContain("Subscription limit");
+  });
+
   test("a connection has one question at a time, and ends when its caller says so", async () => {
     const { hostname, port } = new URL(url);
     const question = (more: string): string =>

@@ -3,6 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { assetPath } from "../../src/pages/assets.ts";
 import * as routes from "../../src/public/uncounted-routes.ts";
 import { siteAssets } from "../../src/site/site-files.ts";
+import { PLACES } from "../../src/lib/limits.ts";
+import { Visitor } from "../http/crowd.ts";
 import { startTestProxy, type TestProxy } from "../http/fixture.ts";
 import { FIXED_PAGES } from "./visit.ts";
 
@@ -88,5 +90,31 @@ test("a key changes no page: it is asked for by scripts only", async () => {
     const keyless = await proxy.get(path);
     const keyed = await proxy.get(path, { key: proxy.pro });
     expect([path, keyed.text]).toEqual([path, keyless.text]);
+  }
+});
+
+test("one caller has few pages made at once, and others are answered meanwhile", async () => {
+  const own = await startTestProxy({ trustedHops: 1 });
+  try {
+    const { contracts } = (await own.get(`${routes.UNCOUNTED_ROUTES.contracts.path}`)).json;
+    const paths = contracts.flatMap(({ id }: { id: string }) => [
+      `/contracts/${id}`,
+      `/contracts/${id}?as_of=1`,
+    ]);
+    expect(paths.length).toBeGreaterThan(PLACES);
+    const asked = (path: string, address: string): string =>
+      `HEAD ${path} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${address}\r\n\r\n`;
+    const greedy = await Visitor.at(own.url);
+    greedy.send(paths.map((path: string) => asked(path, "192.0.2.1")).join(""));
+    const other = await Visitor.at(own.url);
+    await other.send(asked(paths[0] as string, "198.51.100.1")).end().closed;
+    expect(other.statuses).toEqual([200]);
+    await greedy.end().closed;
+    const made = greedy.statuses.filter((status) => status === 200);
+    expect(made).toHaveLength(PLACES);
+    expect(greedy.statuses.filter((status) => status === 503)).toHaveLength(paths.length - PLACES);
+    expect((await own.get(paths.at(-1) as string)).status).toBe(200);
+  } finally {
+    await own.close();
   }
 });

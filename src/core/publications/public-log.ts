@@ -87,6 +87,8 @@ export function publicLog({
   const rows = cacheOf<ListRows>(1);
   /** Each document as it is now, and as it was before a change. */
   const pages = cacheOf<Forms>(10);
+  /** Tiles of the log, which are joined once for many readers. */
+  const tiles = cacheOf<Found>(20);
   let known = NOTHING;
 
   return {
@@ -133,9 +135,14 @@ export function publicLog({
         const detail = `The log has no such tile of ${size} entries, or not yet.`;
         return deny("not_found", detail);
       }
+      const key = `${asked.path} ${viewOf(served).key}`;
+      const kept = tiles.get(key);
+      if (kept !== undefined) return kept;
       const entries = Array.from({ length: size }, (_, at) => log.get(firstOf(tile) + at));
       const body = joined(entries.map(({ bytes }) => bytes));
-      return foundBytes(body, TILE_TYPE, platform.sha256(body), ENTRY_CACHE);
+      const found = foundBytes(body, TILE_TYPE, platform.sha256(body), ENTRY_CACHE);
+      tiles.set(key, found);
+      return found;
     },
 
     async feed(): Promise<Found | Denial> {

@@ -14,6 +14,24 @@ import { addressGroup, homeOf, type AddressGroup } from "../../core/client-addre
 import { CONNECTIONS_KEPT, CONNECTIONS_PER_HOME } from "../../lib/limits.ts";
 import { addTo } from "../../lib/turns.ts";
 
+/**
+ * A listener whose connections ask for one thing after the other. Node raises all requests that a connection pipelines at
+ * once (RFC 9112, 9.3.2): such a connection is closed.
+ */
+export function singly(listener: RequestListener): RequestListener {
+  const busy = new WeakSet<Socket>();
+  return (request, response) => {
+    const { socket } = request;
+    if (busy.has(socket)) {
+      socket.destroy();
+      return;
+    }
+    busy.add(socket);
+    response.once("close", () => busy.delete(socket));
+    listener(request, response);
+  };
+}
+
 export class Connections {
   readonly #server: Server;
   /** Connections in a TLS handshake, by client address and port. HTTP does not see them yet. */

@@ -1,6 +1,6 @@
 /** Serves Prometheus metrics (text format 0.0.4) on a separate port. */
 import { Registry } from "@prometheus-io/client";
-import { Connections, limitConnections } from "./connections.ts";
+import { Connections, limitConnections, singly } from "./connections.ts";
 import { CONNECTION_LIMITS, METRICS_CONNECTIONS_MAX } from "../../lib/limits.ts";
 import { createHttpServer, listen } from "./server.ts";
 
@@ -20,7 +20,8 @@ export async function startMetricsServer(
   server.maxConnections = METRICS_CONNECTIONS_MAX;
   server.on("drop", onRefused);
   limitConnections(server, METRICS_CONNECTIONS_MAX, METRICS_CONNECTIONS_MAX, onRefused);
-  const connections = new Connections(server, (request, response) => {
+  server.timeout = CONNECTION_LIMITS.stalledMs;
+  const answer = singly((request, response) => {
     response.setHeader("x-content-type-options", "nosniff");
     const { method = "", url: target = "" } = request;
     // Prometheus adds a query if its configuration has `params`.
@@ -38,6 +39,7 @@ export async function startMetricsServer(
       () => response.writeHead(500).end(),
     );
   });
+  const connections = new Connections(server, answer);
   const url = `${await listen(server, "--metrics-port", host, port)}/metrics`;
   return { url, connections };
 }
