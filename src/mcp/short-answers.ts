@@ -3,6 +3,7 @@
  * out.
  */
 import { z } from "zod";
+import { cacheOf } from "../lib/caches.ts";
 import type { ApiAnswer } from "./api.ts";
 
 /** The characters of an answer: a token of such text has about 2.5. */
@@ -119,6 +120,23 @@ export const found = z.looseObject({
   contracts: z.array(contractRow),
 });
 
+/** The contracts of an answer, each with the text in which words are looked for. */
+interface Searched extends z.infer<typeof catalog> {
+  readonly texts: readonly string[];
+}
+
+/** All callers ask about the same contracts, and no call is counted. */
+const searched = cacheOf<Searched>(2);
+
+function searchedIn(body: string): Searched {
+  const { contracts, session_utc } = catalog.parse(JSON.parse(body));
+  const texts = contracts.map(
+    ({ id, ticker, name, board: of, segment, unit, price_type: type, formerly }) =>
+      squeezed([id, ticker, name, of, segment, unit, type ?? "", ...formerly].join(" ")),
+  );
+  return { contracts, session_utc, texts };
+}
+
 /** A text without blanks and case: `16 Gbit` is found as `16gbit`. */
 const squeezed = (text: string): string => text.toLowerCase().replaceAll(/\s/g, "");
 
@@ -128,11 +146,9 @@ const squeezed = (text: string): string => text.toLowerCase().replaceAll(/\s/g, 
  */
 export function foundIn(answer: ApiAnswer, words: string, page: number): AgentAnswer {
   if (answer.isRefused) return answer;
-  const { contracts, session_utc } = catalog.parse(JSON.parse(answer.body));
-  const texts = contracts.map(
-    ({ id, ticker, name, board: of, segment, unit, price_type: type, formerly }) =>
-      squeezed([id, ticker, name, of, segment, unit, type ?? "", ...formerly].join(" ")),
-  );
+  const kept = searched.get(answer.body) ?? searchedIn(answer.body);
+  searched.set(answer.body, kept);
+  const { session_utc, contracts, texts } = kept;
   const occurs = (word: string): boolean => texts.some((text) => text.includes(word));
   const wanted: string[] = [];
   for (const word of words.toLowerCase().split(/\s+/)) {
