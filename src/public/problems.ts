@@ -117,7 +117,7 @@ export const PROBLEMS = {
     status: 503,
     title: "Too much at once",
     meaning:
-      "The caller has too many requests in progress for selections, old snapshots, new baskets or plain histories, or the store is unavailable.",
+      "The caller has too many requests in progress for selections, old snapshots, new baskets, plain histories or pages, or the store is unavailable.",
     remedy: "Try again after the seconds in retry-after.",
   },
   not_in_snapshot: {
