@@ -111,7 +111,8 @@ export function livePages(options: LivePagesOptions) {
     const snapshot = live.current;
     const overdue = snapshot === null ? 0 : overdueSessions(snapshot.stamp, nowMs);
     const key = `${name} ${snapshot?.stamp.publication} ${overdue}`;
-    if (!kept.has(key) && !place.enter()) return BUSY;
+    // Other pages are few, and those who wait for one share it.
+    if (kept === contractPages && !kept.has(key) && !place.enter()) return BUSY;
     const forms = await getOrMake(kept, key, place, async () => {
       const source = await make(snapshot, overdue);
       return pageForms(platform, asSent(source, options, snapshot?.attribution), nowMs);

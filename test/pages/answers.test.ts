@@ -93,7 +93,7 @@ test("a key changes no page: it is asked for by scripts only", async () => {
   }
 });
 
-test("one caller has few pages made at once, and others are answered meanwhile", async () => {
+test("one caller has few pages of contracts made at once, and others are answered meanwhile", async () => {
   const own = await startTestProxy({ trustedHops: 1 });
   try {
     const { contracts } = (await own.get(routes.UNCOUNTED_ROUTES.contracts.path)).json;
