@@ -3,7 +3,7 @@
  * seed decides.
  */
 import { createRequire, syncBuiltinESMExports } from "node:module";
-import { Transform } from "node:stream";
+import { Transform, type TransformCallback } from "node:stream";
 import type * as Zlib from "node:zlib";
 
 const zlib = createRequire(import.meta.url)("node:zlib") as typeof Zlib;
@@ -28,29 +28,41 @@ const calling =
   };
 
 /** The stream, which gives its output at its end. */
-const streaming = (sync: Sync) => (options?: object) => {
-  const pieces: Buffer[] = [];
-  return new Transform({
-    transform(piece: Buffer, _encoding, done) {
-      pieces.push(piece);
+const streaming = (sync: Sync) =>
+  class extends Transform {
+    readonly #pieces: Buffer[] = [];
+    readonly #options: object | undefined;
+
+    constructor(options?: object) {
+      super();
+      this.#options = options;
+    }
+
+    override _transform(piece: Buffer, _encoding: string, done: TransformCallback): void {
+      this.#pieces.push(piece);
       done();
-    },
-    flush(done) {
+    }
+
+    override _flush(done: TransformCallback): void {
       try {
-        done(null, sync(Buffer.concat(pieces), options));
+        done(null, sync(Buffer.concat(this.#pieces), this.#options));
       } catch (error) {
         done(error as Error);
       }
-    },
-  });
-};
+    }
+  };
+
+const Gzip = streaming(zlib.gzipSync);
+const Gunzip = streaming(zlib.gunzipSync);
 
 const replaced = {
   gzip: calling(zlib.gzipSync),
   gunzip: calling(zlib.gunzipSync),
   inflateRaw: calling(zlib.inflateRawSync),
-  createGzip: streaming(zlib.gzipSync),
-  createGunzip: streaming(zlib.gunzipSync),
+  createGzip: (options?: object) => new Gzip(options),
+  createGunzip: (options?: object) => new Gunzip(options),
+  // The archive of a workbook extends it.
+  DeflateRaw: streaming(zlib.deflateRawSync),
 };
 for (const [name, value] of Object.entries(replaced))
   Object.defineProperty(zlib, name, { value, enumerable: true, configurable: true });

@@ -6,7 +6,9 @@
  * session's, the dates of the archive's entries are fixed, and cells hold UTC serial numbers.
  */
 import { createRequire } from "node:module";
-import type { Workbook } from "exceljs";
+import { PassThrough } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import type { stream, Workbook } from "exceljs";
 import { BOARDS } from "../../market/contract.ts";
 import { sessionStartMs, type Session } from "../../market/session.ts";
 import type { TierView } from "../../market/view.ts";
@@ -35,7 +37,9 @@ export async function renderWorkbook(
   settled: readonly SettledItem[],
   about: { readonly attribution: string },
 ): Promise<Buffer> {
-  const workbook = emptyWorkbook(view.session);
+  const archive = new PassThrough();
+  const bytes = buffer(archive);
+  const workbook = emptyWorkbook(view.session, archive);
   for (const board of BOARDS) {
     const rows = view.boards[board].map((record) =>
       WORKBOOK_COLUMNS.map((each) => each.value(record)),
@@ -44,11 +48,18 @@ export async function renderWorkbook(
   }
   addSheet(workbook, SETTLEMENTS_SHEET, SETTLED_SHEET_COLUMNS, settledRows(settled));
   addAboutSheet(workbook, view, about.attribution);
-  return Buffer.from(await workbook.xlsx.writeBuffer());
+  await workbook.commit();
+  return bytes;
 }
 
-function emptyWorkbook(session: Session): Workbook {
-  const workbook = new (loadWorkbookClass())();
+/** The archive takes each row as soon as it is committed: all cells of a large market at once take 250 MB. */
+function emptyWorkbook(session: Session, archive: PassThrough): stream.xlsx.WorkbookWriter {
+  const workbook = new (loadWriterClass())({
+    stream: archive,
+    useStyles: true,
+    useSharedStrings: true,
+    zip: { zlib: { level: 6 } },
+  });
   const time = new Date(sessionStartMs(session));
   workbook.created = time;
   workbook.modified = time;
@@ -69,20 +80,32 @@ function emptyWorkbook(session: Session): Workbook {
   return workbook;
 }
 
-/**
- * Loads exceljs without its entry point, which also loads CSV and streaming and takes three times as
- * long.
- *
- * The entries of the archive hold the time of their making, and exceljs offers no way to set it. The
- * default of its jszip is valid for the whole process. So this sets it to a constant, the earliest
- * date of the format.
- */
-function loadWorkbookClass(): new () => Workbook {
-  const requireOfExceljs = createRequire(createRequire(import.meta.url).resolve("exceljs"));
-  const jszip = requireOfExceljs("jszip") as { defaults: { date: Date | null } };
-  jszip.defaults.date = new Date(Date.UTC(1980, 0, 1));
-  return requireOfExceljs("./lib/doc/workbook.js") as new () => Workbook;
+/** The writer, and the archive that it appends its entries to. */
+interface ArchivingWriter extends stream.xlsx.WorkbookWriter {
+  readonly zip: { append(source: unknown, entry: { readonly name: string; date?: Date }): unknown };
 }
+
+/**
+ * Loads the writer of exceljs without its entry point, which also loads CSV and the readers.
+ *
+ * The entries of the archive hold the time of their making, and exceljs offers no way to set it. So all get the
+ * earliest date of the format. The theme is the first entry that the writer's constructor appends.
+ */
+function loadWriterClass(): typeof stream.xlsx.WorkbookWriter {
+  const requireOfExceljs = createRequire(createRequire(import.meta.url).resolve("exceljs"));
+  const Writer = requireOfExceljs("./lib/stream/xlsx/workbook-writer.js") as new (
+    ...options: ConstructorParameters<typeof stream.xlsx.WorkbookWriter>
+  ) => ArchivingWriter;
+  return class extends Writer {
+    override addThemes(): Promise<void> {
+      const append = this.zip.append.bind(this.zip);
+      this.zip.append = (source, entry) => append(source, { ...entry, date: FIRST_ZIP_DATE });
+      return super.addThemes();
+    }
+  };
+}
+
+const FIRST_ZIP_DATE = new Date(Date.UTC(1980, 0, 1));
 
 /** The months of a year: all of five years would take more space than the rest of the workbook. */
 function settledRows(settled: readonly SettledItem[]): (readonly (string | null)[])[] {
@@ -139,6 +162,7 @@ function addSheet(
       cell.font = LINK_FONT;
       links += 1;
     }
+    sheetRow.commit();
   }
 }
 
