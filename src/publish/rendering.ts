@@ -159,14 +159,14 @@ const sumsOf = (files: readonly FileEntry[]): PlannedFile[] =>
   }));
 
 /** The fields of a manifest that neither the rendering nor the content has. */
-type ManifestHead = Pick<Manifest, "parent" | "reason" | "by" | "why" | "inputs" | "corrected">;
+type RunFields = Pick<Manifest, "parent" | "reason" | "by" | "why" | "inputs" | "corrected">;
 
 /** The manifest of the snapshot `name`. The same arguments give the same bytes. */
 export function manifestOf(
   rendering: Rendering,
   name: SnapshotName,
   content: Content,
-  head: ManifestHead,
+  run: RunFields,
 ): Manifest {
   const view = rendering.views[FULLEST.name];
   const { withoutLevel, ...counts } = countsOf(view);
@@ -184,17 +184,17 @@ export function manifestOf(
     revision: name.revision,
     identity: rendering.identity,
     program: PROGRAM,
-    parent: head.parent,
-    reason: head.reason,
-    by: head.by,
-    why: head.why,
+    parent: run.parent,
+    reason: run.reason,
+    by: run.by,
+    why: run.why,
     attribution: content.attribution,
     options: content.options,
-    inputs: head.inputs,
+    inputs: run.inputs,
     counts: {
       ...counts,
       without_level: withoutLevel,
-      corrected: head.corrected.length,
+      corrected: run.corrected.length,
       corrections: content.corrections.length,
       ledger_levels: countLevels(content.ledger),
       files: rendering.files.length,
@@ -215,7 +215,7 @@ export function manifestOf(
         sessions: name.session - since,
       })),
     },
-    corrected: head.corrected,
+    corrected: run.corrected,
     differing_closes: differingCloses(content.series).map(({ largestPct, ...item }) => ({
       index: item.index,
       from: dateText(item.from),

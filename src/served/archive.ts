@@ -1,6 +1,6 @@
 /**
  * Old snapshots, opened when somebody asks for them: the manifest is proven against its entry in the log. Its
- * head is kept apart from its files: names are judged and baskets priced by it alone, and many more heads fit. A
+ * outline is kept apart: names are judged and baskets priced by it alone, and many more of them fit. A
  * file is read when it is sent, not before it is known whether it is. A read file is kept until its share of
  * the memory is used; then the files that were asked for longest ago go. Large files are streamed. All reads
  * wait for their turn in the queue (lib/turns.ts), so that live answers come between.
@@ -24,12 +24,12 @@ import type { LoadOptions } from "./load.ts";
 import {
   entriesOf,
   ENTRY_BYTES,
-  headOf,
+  outlineOf,
   nameOn,
   servedSnapshot,
   storedBytes,
   type FileEntries,
-  type ManifestHead,
+  type ManifestOutline,
   type ShelfItem,
   type Shelf,
 } from "./snapshot.ts";
@@ -48,11 +48,11 @@ const INFLATED_SHARE = 1 / 8;
 
 /** A manifest that was read whole, as far as it is kept. */
 interface ManifestFiles {
-  readonly head: ManifestHead;
+  readonly outline: ManifestOutline;
   readonly entries: FileEntries;
 }
 
-const headBytes = ({ entries, tiers }: ManifestHead): number =>
+const outlineBytes = ({ entries, tiers }: ManifestOutline): number =>
   TIER_NAMES.reduce((sum, name) => sum + (tiers[name]?.off_board.length ?? 0), entries.size) *
   ENTRY_BYTES;
 
@@ -91,32 +91,35 @@ export class Archive implements Shelf, OldSnapshots {
    */
   async open(publication: Publication, place: Place): Promise<ServedSnapshot | Denial> {
     const name = nameOn(publication, FILES.manifest);
-    const headName = `${name} head`;
+    const outlineName = `${name} outline`;
     const readAll = async (): Promise<ManifestFiles | Denial> => {
       if (!this.#cache.has(name) && !place.enter()) return BUSY;
       return this.read(name, place, async () => {
         const { manifest_sha256: sha256 } = publication;
         const manifest = await readManifest(this.#store, publication, sha256);
-        const head = headOf(manifest);
-        this.#cache.set(headName, { value: head, bytes: headBytes(head) });
+        const outline = outlineOf(manifest);
+        this.#cache.set(outlineName, { value: outline, bytes: outlineBytes(outline) });
         const held = manifest.files.reduce((sum, { parts = [] }) => sum + 1 + parts.length, 0);
-        return { value: { head, entries: entriesOf(manifest.files) }, bytes: held * ENTRY_BYTES };
+        return {
+          value: { outline, entries: entriesOf(manifest.files) },
+          bytes: held * ENTRY_BYTES,
+        };
       });
     };
-    const head = this.#cache.has(name)
+    const outline = this.#cache.has(name)
       ? undefined
-      : (this.get(headName) as ManifestHead | undefined);
+      : (this.get(outlineName) as ManifestOutline | undefined);
     const later = async (): Promise<FileEntries | Denial> => {
       const read = await readAll();
       return isDenial(read) ? read : read.entries;
     };
-    const known = head === undefined ? await readAll() : { head, entries: later };
+    const known = outline === undefined ? await readAll() : { outline, entries: later };
     if (isDenial(known)) return known;
     const stamp = makeStamp(publication, Infinity);
     return servedSnapshot(
       this.#store,
       publication,
-      known.head,
+      known.outline,
       known.entries,
       stamp,
       this,

@@ -19,7 +19,7 @@ import type { Platform } from "../ports/platform.ts";
 import { makeStamp } from "../core/serve/freshness.ts";
 import {
   entriesOf,
-  headOf,
+  outlineOf,
   INNER,
   servedSnapshot,
   storedBytes,
@@ -99,7 +99,7 @@ export async function loadSnapshot(
   const snapshot = servedSnapshot(
     store,
     publication,
-    headOf(manifest),
+    outlineOf(manifest),
     entriesOf(manifest.files),
     stamp,
     shelf,

@@ -59,11 +59,11 @@ export const INNER: ReadonlySet<string> = new Set([
 ]);
 
 /** What a proven manifest says of the tiers, of the files that are never sent, and of the lists of indices. */
-export interface ManifestHead extends Pick<Manifest, "tiers"> {
+export interface ManifestOutline extends Pick<Manifest, "tiers"> {
   readonly entries: FileEntries;
 }
 
-const HEAD: ReadonlySet<string> = new Set([...INNER, ...TIER_NAMES.map(FILES.indices)]);
+const OUTLINED: ReadonlySet<string> = new Set([...INNER, ...TIER_NAMES.map(FILES.indices)]);
 
 /** Of files, by path. */
 export type FileEntries = ReadonlyMap<string, FileEntry>;
@@ -71,9 +71,12 @@ export type FileEntries = ReadonlyMap<string, FileEntry>;
 export const entriesOf = (files: readonly FileEntry[]): FileEntries =>
   new Map(files.map((entry) => [entry.path, entry]));
 
-export const headOf = ({ tiers, files }: Pick<Manifest, "tiers" | "files">): ManifestHead => ({
+export const outlineOf = ({
   tiers,
-  entries: entriesOf(files.filter(({ path }) => HEAD.has(path))),
+  files,
+}: Pick<Manifest, "tiers" | "files">): ManifestOutline => ({
+  tiers,
+  entries: entriesOf(files.filter(({ path }) => OUTLINED.has(path))),
 });
 
 /**
@@ -83,7 +86,7 @@ export const headOf = ({ tiers, files }: Pick<Manifest, "tiers" | "files">): Man
 export function servedSnapshot(
   store: ObjectStore,
   publication: Publication,
-  { tiers, entries: known }: ManifestHead,
+  { tiers, entries: known }: ManifestOutline,
   entries: FileEntries | (() => Promise<FileEntries | Denial>),
   stamp: SnapshotStamp,
   shelf: Shelf,

@@ -70,6 +70,8 @@ const BOARD = {
   next_session_utc: "2026-11-21T12:00:00.000Z",
 };
 
+const SETTLED = { month: "2026-10", unit: null, average: 1, reason: "r".repeat(60_000) };
+
 const DAMAGED = "Damaged";
 const HISTORY = "contract_id,date,close_usd,inputs\r\n";
 /** A call, the lie that answers it, and the result. */
@@ -147,6 +149,12 @@ const LIES: readonly (readonly [string, Lie, string])[] = [
       csv(HISTORY, { "x-publication": "x" }),
     ].map((lie): [string, Lie, string] => [call, lie, DAMAGED]),
   ),
+  // A settlement that is in order, and as an entry of the log too long.
+  [
+    "evidence('a', '2026-10', 'lies.zip', 'contract')",
+    json({ kind: "contract", id: "a", attribution: "", settlements: [SETTLED] }),
+    DAMAGED,
+  ],
   // What only a database notices.
   ["sync('lies.sqlite')", csv(`${HISTORY}a,2026-11-21,1,1\r\na,2026-11-21,1,1\r\n`), DAMAGED],
   ["sync('lies.sqlite')", csv(`${HISTORY}a,2026-11-21,1,99999999999999999999\r\n`), DAMAGED],

@@ -86,6 +86,7 @@ KEPT_MAX, KEPT_BYTES_MAX, PROBLEM_BYTES_MAX, PIECE_BYTES = 32, 1 << 20, 1 << 16,
 DECIMALS, PAUSE_SECONDS, PAUSE_SECONDS_MAX = 9, 0.5, 8.0
 ENTRIES_MAX = 100_000  # of a log: 130 years of two sessions a day
 EVIDENCE_ENTRIES = 1_000  # that are read to find a signed one
+ENTRY_BYTES_MAX = 60_000  # of the log
 NO_PROBLEM = "unknown"
 TEXT_MAX = 1_000  # of an event, so that a command takes it
 FIGURES = ("average", "last", "high", "low")
@@ -1119,6 +1120,8 @@ class Client:
                 if refused.status != 404 or entry == number:
                     raise
                 break
+            if len(body) > ENTRY_BYTES_MAX:
+                raise Damaged(f"entry {entry} of the log has more than {ENTRY_BYTES_MAX} bytes")
             files[f"log/{entry:010}.json"], signed, entry = body, b'"signature":"' in body, entry + 1
         if not signed:
             # Entries after the first prove nothing without a signature.
