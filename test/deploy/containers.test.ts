@@ -45,6 +45,7 @@ describe("containers", () => {
       "node",
       "--disable-sigusr1",
       "--max-semi-space-size=16",
+      "--heap-growing-percent=40",
       "dist/bin/chipboard.js",
     ]);
   });

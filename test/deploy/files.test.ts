@@ -103,7 +103,7 @@ describe("units", () => {
     // The image has a second entrypoint, for Fly.
     expect(started.length).toBe(services.length + 4);
     const given = started.flatMap((line) => line.match(/--[a-z][a-z0-9-]*/g) ?? []);
-    expect(given).toEqual(["--disable-sigusr1", "--max-semi-space-size"]);
+    expect(given).toEqual(["--disable-sigusr1", "--max-semi-space-size", "--heap-growing-percent"]);
     for (const service of services.filter((name) => !name.includes("@"))) {
       // What a unit sets itself is a default only before the file.
       expect(textOf(service)).not.toMatch(/^EnvironmentFile=[^]*^Environment=CHIPBOARD/m);

@@ -23,6 +23,8 @@ export interface StartOptions {
   readonly fileLimitKilobytes?: number;
   /** The file that standard error is appended to; by default it is a pipe. */
   readonly log?: string;
+  /** Options of Node. */
+  readonly flags?: readonly string[];
   /** The script to run; by default the program. */
   readonly script?: string;
   /** A module that Node loads before the script. The process then has a channel for messages. */
@@ -71,6 +73,7 @@ export function start(args: readonly string[], options: StartOptions = {}): Chil
   const [command = "", ...words] = [
     ...(limit === undefined ? [] : ["bash", "-c", `ulimit -f ${limit}; exec "$@"`, "bash"]),
     process.execPath,
+    ...(options.flags ?? []),
     ...(preload === undefined ? [] : ["--import", preload]),
     options.script ?? (isNobody ? AS_NOBODY : BIN),
     ...args,

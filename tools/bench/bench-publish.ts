@@ -161,7 +161,8 @@ export async function publishSession(
   const inputs = ["--quotes", file];
   if (index === 0) inputs.push("--catalog", market.catalog, "--closes", ...market.closes);
   const args = ["publish", "--session", sessionKey(session), "--store", store, ...inputs];
-  return runMeasured(args, { ...environment(instantIn(session)), ...DEPLOYED });
+  const env = { ...environment(instantIn(session)), ...DEPLOYED.env };
+  return runMeasured(args, env, DEPLOYED.flags);
 }
 
 const ledgerParts = (store: string): string[] => readdirSync(join(store, "ledger"));

@@ -64,10 +64,12 @@ export const fieldsOf = (key: string): Fields => ({
 const SETTINGS = ["--port", "0", "--metrics-port", "0", "--max-connections-per-address", "1000"];
 
 /** Options of a proxy that differ from the usual ones. */
-interface ProxyStart {
+export interface ProxyStart {
   /** More options of `serve`. */
   readonly options?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Options of Node. */
+  readonly flags?: readonly string[];
   /** The runtime, instead of this Node. */
   readonly bun?: string;
   /** The program, instead of this checkout's. */
@@ -81,12 +83,12 @@ interface ProxyStart {
 export async function startProxy(
   { store, state }: Pick<Service, "store" | "state">,
   log: string,
-  { options = [], env = {}, bun, program = BIN }: ProxyStart = {},
+  { options = [], env = {}, flags = [], bun, program = BIN }: ProxyStart = {},
 ): Promise<Server> {
   const proxy = await startServer({
     name: "chipboard",
     command: bun ?? process.execPath,
-    args: [program, "serve", "--store", store, "--state", state, ...SETTINGS, ...options],
+    args: [...flags, program, "serve", "--store", store, "--state", state, ...SETTINGS, ...options],
     env: { ...environment(NOW), ...env },
     log,
     // Bun's HTTP server is not a net.Server, so the proxy cannot close it in the usual way.

@@ -14,13 +14,14 @@ export interface Usage {
   readonly requests: number;
 }
 
-/** Runs `chipboard ARGS`. Throws, with its standard error, if it fails. */
+/** Runs `chipboard ARGS` on Node with the options `flags`. Throws, with its standard error, if it fails. */
 export async function runMeasured(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
+  flags: readonly string[] = [],
 ): Promise<Usage> {
   const startedAt = performance.now();
-  const { code, stdout, stderr } = await chipboard(args, { script: MEASURED_CHILD, env });
+  const { code, stdout, stderr } = await chipboard(args, { script: MEASURED_CHILD, env, flags });
   const seconds = (performance.now() - startedAt) / 1_000;
   if (code !== 0) throw new Error(`chipboard ${args.join(" ")} ended with ${code}: ${stderr}`);
   return {

@@ -11,8 +11,11 @@ import { endWithUs } from "../../test/program/program.ts";
 export const SERVER_CORE = "0";
 export const LOAD_CORE = "1";
 
-/** What deploy/ gives a process that affects its memory. */
-export const DEPLOYED = { MALLOC_ARENA_MAX: "1", NODE_OPTIONS: "--max-semi-space-size=16" };
+/** What deploy/ gives a process that affects its memory: variables, and options of Node. */
+export const DEPLOYED = {
+  env: { MALLOC_ARENA_MAX: "1" },
+  flags: ["--max-semi-space-size=16", "--heap-growing-percent=40"],
+} as const;
 
 const START_MS = 60_000;
 /** A process that uses less processor time than this in QUIET_MS is quiet. */
