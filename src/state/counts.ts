@@ -29,6 +29,8 @@ interface Count extends CountName {
   unwritten: number;
   /** Calls given back that the running batch subtracts. Until its reply, the state may hold so many more. */
   returning: number;
+  /** Calls given back that the state has subtracted. A read that began before may still count them. */
+  returned: number;
   /** The instant from which it may be forgotten, and the instant of its latest call (epoch milliseconds). */
   readonly forgetAtMs: number;
   atMs: number;
@@ -140,11 +142,13 @@ export class Counts implements CountsPort {
   async used(subject: Subject, atMs: number): Promise<number> {
     const count = this.#count(subject, atMs);
     if (this.#state.trouble !== null) return usedOf(count);
+    const returnedBefore = count.returned;
     try {
       const [stored = 0] = await this.#driver.used([count]);
       if (stored < count.known) this.#unwritten.set(count.id, count);
-      // It may have been read before the running batch was counted.
-      count.known = Math.max(count.known, stored - count.returning);
+      // It may have been read before the running batch was counted, and before one whose reply came meanwhile.
+      const mayBeReturned = count.returning + count.returned - returnedBefore;
+      count.known = Math.max(count.known, stored - mayBeReturned);
       if (this.hasUnwritten) this.#flushIfTaken();
     } catch (error) {
       this.#state.failed(error);
@@ -219,6 +223,7 @@ export class Counts implements CountsPort {
     counts.forEach((count, at) => {
       const { granted, used } = replies[at] as CountReply;
       count.known = Math.max(count.known, used);
+      count.returned += count.returning;
       count.returning = 0;
       // The callers got their answers from memory, and the state has counted them now.
       if (isAnswered && granted > 0) this.#add(count, -granted);
@@ -310,7 +315,7 @@ export class Counts implements CountsPort {
     const id = idOf(subject, month);
     let count = this.#counts.get(id) ?? this.#unwritten.get(id);
     if (count === undefined) {
-      const none = { known: 0, unwritten: 0, returning: 0, atMs };
+      const none = { known: 0, unwritten: 0, returning: 0, returned: 0, atMs };
       count = { id, subject, month, ...none, forgetAtMs: forgetAtMs(subject, month) };
       this.#counts.set(id, count);
     }

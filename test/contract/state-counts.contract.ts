@@ -8,7 +8,7 @@ import { keyIdOf } from "../../src/state/api-keys.ts";
 import { openAccounts, withDriver } from "../../src/state/open.ts";
 import { openRegistry } from "./open-registry.ts";
 import { CountingProcess } from "./counting-processes.ts";
-import { codeOf, HOUR_MS, START, StateInUse, SOON } from "./state-under-test.ts";
+import { ANSWERING, codeOf, HOUR_MS, START, StateInUse, SOON } from "./state-under-test.ts";
 import type { StateUnderTest } from "./state-under-test.ts";
 
 /** The part of `stateContract` on counts. */
@@ -61,15 +61,7 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
             return driver.count(number, batch);
           },
         };
-        const failed = (error: unknown): never => {
-          throw error;
-        };
-        const counts = new Counts(noting, {
-          trouble: null,
-          refusal: null,
-          failed,
-          failedToWrite: failed,
-        });
+        const counts = new Counts(noting, ANSWERING);
         const calls = Array.from({ length: 1_001 }, (_, at) => {
           const [account, keyId] = [`account:${at}`, `cbk_${at}`] as const;
           if (at % 3 === 0) return counts.take(account, 1, START);

@@ -5,8 +5,9 @@ import { fc } from "@fast-check/vitest";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Subject } from "../../src/ports/state.ts";
 import type { StateAccounts } from "../../src/state/state-accounts.ts";
+import { Counts } from "../../src/state/counts.ts";
 import { withDriver } from "../../src/state/open.ts";
-import { START, StateInUse, SOON } from "./state-under-test.ts";
+import { ANSWERING, START, StateInUse, SOON } from "./state-under-test.ts";
 import type { StateUnderTest } from "./state-under-test.ts";
 import { runs } from "../property/runs.ts";
 
@@ -54,6 +55,32 @@ export function stateGivenBackContract(name: string, create: () => Promise<State
       expect(await stored(...subjects)).toEqual([1, 1, 2]);
       expect(await counts.used("account:acme", START)).toBe(1);
       expect(counts.hasUnwritten).toBe(false);
+    });
+
+    test("a count that was read before a call was given back, and arrives after it, is without that call", async () => {
+      const [read, told] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      await withDriver(use.state.location, "use", async (driver) => {
+        const counts = new Counts(
+          {
+            count: (number, batch) => driver.count(number, batch),
+            used: async (names) => {
+              const used = await driver.used(names);
+              read.resolve();
+              await told.promise;
+              return used;
+            },
+          },
+          ANSWERING,
+        );
+        for (let call = 0; call < 3; call++) await counts.take("account:acme", 3, START);
+        const reading = counts.used("account:acme", START);
+        await read.promise;
+        counts.giveBack("account:acme", START);
+        await counts.flush();
+        told.resolve();
+        expect(await reading).toBe(2);
+      });
+      expect(await stored("account:acme")).toEqual([2]);
     });
 
     test("a count that the process or the state has lost does not fall below 0", async () => {

@@ -24,6 +24,13 @@ export const START = Date.parse("2026-11-21T09:30:00.000Z");
 export const HOUR_MS = 3_600_000;
 export const SOON = { timeout: 600_000, interval: 20 };
 
+const failed = (error: unknown): never => {
+  throw error;
+};
+
+/** What Counts knows of a state that must not fail. */
+export const ANSWERING = { trouble: null, refusal: null, failed, failedToWrite: failed };
+
 /** "ok", or the code of the refusal. */
 export const codeOf = (verdict: KeyVerdict): string => verdict.refusal ?? "ok";
 
