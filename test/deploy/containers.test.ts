@@ -48,6 +48,9 @@ describe("containers", () => {
       "--heap-growing-percent=40",
       "dist/bin/chipboard.js",
     ]);
+    // The command in the image, and the one of the units, start Node alike.
+    const flags = (JSON.parse(command) as string[]).slice(1, -1).join(" ");
+    for (const file of ["Dockerfile", "run"]) expect(textOf(file)).toContain(` ${flags} `);
   });
 
   test("its health check asks the port, with TLS if the proxy has it", async () => {
