@@ -3,6 +3,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { Agent, get } from "node:http";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -94,21 +95,24 @@ const ask = (url: string, agent: Agent): Promise<string | null> =>
     }).once("error", (error) => resolve(error.message));
   });
 
-/** Asks some hundred times a second until `ended`, half of it on connections of their own. */
+/**
+ * Fifty callers ask until `ended`, half of them on connections that they keep. However long a restart takes, no more
+ * connections wait than one address may have.
+ */
 async function load(url: string, ended: Promise<void>) {
   const kept = new Agent({ keepAlive: true, maxSockets: 8 });
-  const asked: Promise<string | null>[] = [];
+  const asked: (string | null)[] = [];
   let isEnded = false;
   void ended.then(() => (isEnded = true));
-  while (!isEnded) {
-    for (let each = 0; each < 5; each++) {
-      asked.push(ask(url, each % 2 === 0 ? kept : new Agent()));
+  const callers = Array.from({ length: 50 }, async (_, each) => {
+    while (!isEnded) {
+      asked.push(await ask(url, each % 2 === 0 ? kept : new Agent()));
+      await delay(50);
     }
-    await delay(10);
-  }
-  const failures = (await Promise.all(asked)).filter((failure) => failure !== null);
+  });
+  await Promise.all(callers);
   kept.destroy();
-  return { asked: asked.length, failures };
+  return { asked: asked.length, failures: asked.filter((failure) => failure !== null) };
 }
 
 const answers = (url: string): Promise<boolean> =>
@@ -174,6 +178,24 @@ testWith("python3")(
     await keeper.close();
   },
 );
+
+testWith("python3")("a thousand connections wait while a proxy accepts none", async () => {
+  const keeper = new Keeper();
+  await keeper.open();
+  const proxy = await keeper.start();
+  expect(await answers(keeper.url)).toBe(true);
+  process.kill(proxy, "SIGSTOP");
+  try {
+    const port = Number(new URL(keeper.url).port);
+    const waiting = Array.from({ length: 1_000 }, () => connect(port, "127.0.0.1"));
+    // What finds no place stays unconnected.
+    await Promise.all(waiting.map((socket) => once(socket, "connect")));
+    for (const socket of waiting) socket.destroy();
+  } finally {
+    process.kill(proxy, "SIGCONT");
+    await keeper.close();
+  }
+});
 
 test("variables of another process are not for this one, and are unset", async () => {
   const { takeSocket } = await import("../../src/lib/config.ts");

@@ -70,8 +70,8 @@ export async function listenOn(server: Server, socket: number): Promise<string> 
       const message = `Cannot listen on the socket that systemd passes: ${cause.message}`;
       reject(new InputError(message, [], { cause }));
     });
-    // Node listens once more, and would let fewer wait.
-    server.listen({ fd: socket, backlog: WAITING_MAX }, resolve);
+    // Node listens once more, and would let 511 wait: beside `fd` it takes the number only as an argument.
+    server.listen({ fd: socket }, WAITING_MAX, resolve);
   });
   return addressOf(server);
 }
