@@ -98,7 +98,7 @@ export class Counts implements CountsPort {
     if (group === undefined) {
       group = groupOf(this.#countsOf(subject, atMs, keyId), limit);
       if (this.#state.trouble !== null) return this.#takeHere(group.counts, limit);
-      if (this.#state.refusal !== null) return this.#takeByReading(group, subject, atMs);
+      if (this.#state.refusal !== null) return this.#takeByReading(group, atMs, keyId);
       const used = usedOf(group.counts[0]);
       if (limit !== null && used >= limit) return { granted: false, used };
       this.#waiting.set(id, group);
@@ -271,19 +271,28 @@ export class Counts implements CountsPort {
     for (const answer of group.takers) answer(this.#takeHere(group.counts, group.limit));
   }
 
-  /** While the state takes no writes, the limit is for the calls that it holds and those that are kept here. */
+  /**
+   * While the state takes no writes, the limit is for the calls that it holds and those that are kept here. If it takes
+   * them again after the read, it decides: the running batch may have the last call of the limit.
+   */
   async #takeByReading(
     { counts, limit }: CallGroup,
-    subject: Subject,
     atMs: number,
+    keyId: string | null,
   ): Promise<TakeResult> {
+    const [{ subject }] = counts;
     if (limit !== null) await this.used(subject, atMs);
+    if (this.#takesWrites) return this.take(subject, limit, atMs, keyId);
     return this.#takeHere(counts, limit);
+  }
+
+  get #takesWrites(): boolean {
+    return this.#state.trouble === null && this.#state.refusal === null;
   }
 
   /** While the state takes no writes, its looks find out when it takes them again. */
   #flushIfTaken(): void {
-    if (this.#state.trouble === null && this.#state.refusal === null) void this.flush();
+    if (this.#takesWrites) void this.flush();
   }
 
   #takeHere(counts: CallGroup["counts"], limit: number | null): TakeResult {

@@ -1,6 +1,6 @@
 /** The promises of every state driver about counts: exact, durable, and by month. */
 import { randomUUID } from "node:crypto";
-import { setTimeout as delay } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Counts } from "../../src/state/counts.ts";
 import type { StateDriver } from "../../src/ports/state.ts";
@@ -32,6 +32,45 @@ export function stateCountsContract(name: string, create: () => Promise<StateUnd
       for (const result of results) if (!result.granted) expect(result.used).toBe(73);
       expect(await accounts.counts.used("account:acme", START)).toBe(73);
       expect(await accounts.counts.used("account:other", START)).toBe(0);
+    });
+
+    test("a call that was read while the state took no writes is decided by the state, if it takes them again", async () => {
+      const [read, counted] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const told = Promise.withResolvers<void>();
+      const reachability = { ...ANSWERING, refusal: "full" as string | null };
+      const results = await withDriver(use.state.location, "use", async (driver) => {
+        const counts = new Counts(
+          {
+            count: async (number, batch) => {
+              const replies = await driver.count(number, batch);
+              counted.resolve();
+              await told.promise;
+              return replies;
+            },
+            used: async (names) => {
+              const used = await driver.used(names);
+              read.resolve();
+              await counted.promise;
+              return used;
+            },
+          },
+          reachability,
+        );
+        const first = Promise.resolve(counts.take("account:acme", 1, START));
+        reachability.refusal = null;
+        const second = Promise.resolve(counts.take("account:acme", 1, START));
+        await Promise.all([read.promise, counted.promise]);
+        // The first call goes on, and the state's reply comes after it.
+        await nextTurn();
+        told.resolve();
+        const answers = await Promise.all([first, second]);
+        await counts.flush();
+        return answers;
+      });
+      expect(results).toEqual([
+        { granted: false, used: 1 },
+        { granted: true, used: 1 },
+      ]);
     });
 
     test.each([1, 2, 4])("50 callers in %i processes get exactly the limit", async (processes) => {
