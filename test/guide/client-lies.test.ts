@@ -72,6 +72,16 @@ const BOARD = {
 
 const SETTLED = { month: "2026-10", unit: null, average: 1, reason: "r".repeat(60_000) };
 
+/** With a short settlement: `info` is of the service's description, `signature` of an entry of the log. */
+const PROOF = {
+  kind: "contract",
+  id: "a",
+  attribution: "",
+  settlements: [{ ...SETTLED, reason: null }],
+  info: {},
+  signature: "",
+};
+
 const DAMAGED = "Damaged";
 const HISTORY = "contract_id,date,close_usd,inputs\r\n";
 /** A call, the lie that answers it, and the result. */
@@ -153,6 +163,26 @@ const LIES: readonly (readonly [string, Lie, string])[] = [
   [
     "evidence('a', '2026-10', 'lies.zip', 'contract')",
     json({ kind: "contract", id: "a", attribution: "", settlements: [SETTLED] }),
+    DAMAGED,
+  ],
+  // One text as settlement, entry of the log, keys and description of the service.
+  ...[
+    json(PROOF, { "x-publication": "soon" }),
+    json(PROOF, { "x-publication": "0" }),
+    json({ ...PROOF, settlements: [SETTLED, { month: null }] }),
+    json({ ...PROOF, settlements: [{ month: "m".repeat(1_000) }] }),
+    json({ ...PROOF, info: ["x-evidence"] }),
+    json({ ...PROOF, info: null }),
+    { body: JSON.stringify({ ...PROOF, info: { "x-evidence": "?" } }).replace("?", "\\ud800") },
+  ].map((lie): [string, Lie, string] => [
+    "evidence('a', '2026-10', 'lies.zip', 'contract')",
+    lie,
+    DAMAGED,
+  ]),
+  // Twelve megabytes, which would take half a gigabyte.
+  [
+    "prices()",
+    { body: JSON.stringify(BOARD).replace("{", `{"more":[${"[],".repeat(4_000_000)}[]],`) },
     DAMAGED,
   ],
   // What only a database notices.

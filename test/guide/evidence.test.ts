@@ -264,6 +264,22 @@ withPython("no text of a file looks like a step of its proof", async () => {
   ]).toEqual([0, null, ["not proven  signature"]]);
 });
 
+withPython("of a signed log whose keys the service does not show, nothing is written", async () => {
+  const keyless = await startTestProxy({ store: await copyOf(new FolderStore(EXPECTED)) });
+  const own = await PythonClient.download(keyless.url, keyless.pro);
+  try {
+    const { id, month } = await settled("contract");
+    const { code, stderr } = await own.run(
+      `${PRELUDE}Client(key=key).evidence(${JSON.stringify(id)}, "${month}", ${JSON.stringify(at("keyless.zip"))})`,
+    );
+    expect([code, stderr]).toEqual([1, expect.stringContaining("its operator sets --verify-key")]);
+    await expect(readFile(at("keyless.zip"))).rejects.toThrow("ENOENT");
+  } finally {
+    await keyless.close();
+    await own.remove();
+  }
+});
+
 test("a log without signatures is told, and ends with 0", async () => {
   const unsigned = await startTestProxy();
   const own = await PythonClient.download(unsigned.url, unsigned.pro);

@@ -87,6 +87,7 @@ DECIMALS, PAUSE_SECONDS, PAUSE_SECONDS_MAX = 9, 0.5, 8.0
 ENTRIES_MAX = 100_000  # of a log: 130 years of two sessions a day
 EVIDENCE_ENTRIES = 1_000  # that are read to find a signed one
 ENTRY_BYTES_MAX = 60_000  # of the log
+ELEMENTS_MAX = 2_000_000  # of JSON, each of which takes up to a hundred bytes
 NO_PROBLEM = "unknown"
 TEXT_MAX = 1_000  # of an event, so that a command takes it
 FIGURES = ("average", "last", "high", "low")
@@ -633,6 +634,14 @@ class Answer:
             return dict(item.split("=", 1) for item in _items(self.headers, "x-asked"))
         return {str(each["asked"]): str(each["id"]) for each in _objects(envelope.pop("asked", []))}
 
+    @property
+    def publication(self) -> int:
+        """Which entry of the log it is of. Raises Damaged if it is of none."""
+        number = self._number("x-publication")
+        if number == 0:
+            raise Damaged("the header field x-publication is missing")
+        return number
+
     def _number(self, name: str) -> int:
         text = self.headers.get(name, "0")
         if not re.fullmatch("[0-9]{1,15}", text):
@@ -1098,15 +1107,14 @@ class Client:
         if kind not in ("contract", "index"):
             raise ValueError(f"kind: expected contract or index, got {kind!r}")
         name = f"settlements/{'indices' if kind == 'index' else 'contracts'}/{quote(id, safe='')}"
-        view = self if self._vintage else self.as_of(int(self._get("/" + name).headers["x-publication"]))
+        view = self if self._vintage else self.as_of(self._get("/" + name).publication)
         answer = view._get("/" + name)
-        number = int(answer.headers["x-publication"])
-        sums = view._get("/sums").body
+        number, sums = answer.publication, view._get("/sums").body
         with _reading():
-            file = json.loads(answer.body, parse_float=str, parse_int=str)
-            months = {each["month"]: each for each in file["settlements"]}
-        if wanted not in months:
+            file = _parsed(answer.body, parse_float=str, parse_int=str)
+            months = {_month(each["month"], "month"): each for each in file["settlements"]}
             known = f"{min(months)} to {max(months)}" if months else "none"
+        if wanted not in months:
             raise ValueError(f"{id}: the month {wanted} is not settled; settled are {known}")
         with _reading():
             record = {"kind": file["kind"], "id": file["id"], **months[wanted], "publication": str(number), "attribution": file["attribution"]}
@@ -1131,9 +1139,12 @@ class Client:
         except Refused as refused:
             if refused.status != 404:
                 raise
-        told = _object(self._transport.get("/openapi.json", {}, base="")).get("info", {}).get("x-evidence")
-        permission = told if isinstance(told, str) and told else WITHOUT_PERMISSION
-        files["permission.txt"], files["verify.sh"] = f"{permission}\n".encode(), VERIFY.encode()
+            if signed:
+                raise Damaged("the log is signed, and the service shows no keys (/log/keys.pem): its operator sets --verify-key") from refused
+        with _reading():
+            told = _object(self._transport.get("/openapi.json", {}, base=""))["info"].get("x-evidence")
+            permission = told if isinstance(told, str) and told else WITHOUT_PERMISSION
+            files["permission.txt"], files["verify.sh"] = f"{permission}\n".encode(), VERIFY.encode()
         with open(path, "wb") as out, zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
             for each in sorted(files):
                 entry_info = zipfile.ZipInfo(each, (1980, 1, 1, 0, 0, 0))
@@ -2122,7 +2133,7 @@ def _prove(answer: Answer) -> None:
 def _refusal(status: int, answer: Answer) -> Refused:
     problem: dict[str, Any] = {}
     try:
-        problem = _objects([json.loads(answer.body)])[0]
+        problem = _objects([_parsed(answer.body)])[0]
         code, detail = _plain(str(problem["code"])), _plain(str(problem["detail"]))
     except (Damaged, ValueError, KeyError, RecursionError):
         code, detail = NO_PROBLEM, "no problem document"
@@ -2150,10 +2161,17 @@ def _may_pass(refusal: Refused) -> bool:
 def _object(answer: Answer) -> dict[str, Any]:
     """The JSON object that the answer is."""
     try:
-        found = json.loads(answer.body)
+        found = _parsed(answer.body)
     except (ValueError, RecursionError) as error:
         raise Damaged("the answer is no JSON") from error
     return _objects([found])[0]
+
+
+def _parsed(body: bytes, **how: Any) -> Any:
+    """The value that JSON has. Its elements are counted before it is read."""
+    if sum(map(body.count, (b",", b"[", b"{"))) > ELEMENTS_MAX:
+        raise Damaged(f"the answer has more than {ELEMENTS_MAX} elements")
+    return json.loads(body, **how)
 
 
 def _objects(values: Any) -> list[dict[str, Any]]:
@@ -2394,7 +2412,7 @@ def _write_evidence(asked: argparse.Namespace) -> int:
     client = Client(asked.url, os.environ.get("CHIPBOARD_KEY") or None)
     told = client.evidence(asked.id, asked.month, path, "index" if asked.index else None)
     print(_plain(_figure_text(told).decode().splitlines()[0]))
-    print(f"wrote {path}: " + ("signed by a key of the publisher" if told["signed"] else "the log is not signed"))
+    print(f"wrote {path}: " + ("the log is signed; verify.sh in it names the key" if told["signed"] else "the log is not signed"))
     print(_plain(told["permission"]))
     return 0
 
