@@ -13,5 +13,12 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.stderr.write(`error: standard output cannot be written: ${error.message}\n`);
 });
 const { run } = await import("../src/main.ts");
+// A command that waits for what never comes ends with the event loop, and Node would call that a success.
+const tellUnfinished = (): void => {
+  process.exitCode = 1;
+  process.stderr.write("error: The command ended before its work was done; run it again\n");
+};
+process.once("beforeExit", tellUnfinished);
 const code = await run(process.argv);
+process.off("beforeExit", tellUnfinished);
 process.exitCode = outputFailure === null ? code : 1;

@@ -51,6 +51,22 @@ describe("standard output that cannot be written", () => {
   });
 });
 
+test("a command that waits for what never comes is a failure", async () => {
+  // The archive of a workbook hears of no failure of zlib.
+  const failing = `import zlib from "node:zlib";
+    zlib.DeflateRaw.prototype._transform = (_piece, _coding, then) => then(new Error("failed"));`;
+  const { code, stderr } = await chipboard(
+    "publish --catalog ../c.csv --quotes ../q.csv".split(" "),
+    {
+      cwd: mkdtempSync(join(folder, "unfinished-")),
+      script: `${BIN}.js`,
+      env: { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(failing)}` },
+    },
+  );
+  expect(code).toBe(1);
+  expect(stderr).toContain("error: The command ended before its work was done; run it again\n");
+});
+
 describe("files", () => {
   // The script of a checkout (ts), and the script of an installed package (js).
   test.each([
