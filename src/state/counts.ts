@@ -117,6 +117,7 @@ export class Counts implements CountsPort {
    *
    * If other processes also count the subject, the count may stay too high by the calls given back, and is
    * never too low: another process takes the lower number for a loss of the state, and writes its own.
+   * The same is true of calls that were answered from memory while the state counted them.
    */
   giveBack(subject: Subject, atMs: number, keyId: string | null = null): void {
     for (const count of this.#countsOf(subject, atMs, keyId)) this.#add(count, -1);

@@ -226,6 +226,21 @@ for number, call in enumerate(json.loads(${JSON.stringify(JSON.stringify(calls))
   ).toEqual(LIES.map(([call, lie, expected]) => [call, shown(lie), expected]));
 });
 
+withPython("a list of more publications than it has numbers is refused at once", async () => {
+  const asked: string[] = [];
+  answerOf = (path) => {
+    asked.push(path);
+    const after = Number(new URL(path, origin).searchParams.get("after"));
+    return json({ publications: [{}, {}], next: after + 1 });
+  };
+  const said = await client.print(`${PRELUDE}
+try:
+    Client("${origin}", key, patience=0).publications()
+except Damaged as error:
+    print(error)`);
+  expect([said, asked.length]).toEqual(["the list of publications has no end\n", 1]);
+});
+
 withPython("an answer that comes byte by byte without end is given up", async () => {
   for (const first of ["", "HTTP/1.1 200 Told\r\nx-a: ", "HTTP/1.1 200 Told\r\n\r\n"]) {
     const endless = createTcpServer((socket) => {

@@ -1199,7 +1199,7 @@ class Client:
                 made, before = cast("list[Publication]", _objects(page["publications"])), following
                 entries += made
                 following = page["next"]
-                if following is not None and not (made and before < following <= ENTRIES_MAX):
+                if following is not None and not (0 < len(made) <= following - before and following <= ENTRIES_MAX):
                     raise Damaged("the list of publications has no end")
         return entries
 
