@@ -51,6 +51,7 @@ const nginx: Program = {
     const sample = (await readFile(join(DEPLOY, "nginx.conf"), "utf8"))
       .replace("listen 443 ssl;", `listen 127.0.0.1:${port} ssl;`)
       .replaceAll("/etc/nginx/", `${folder}/`)
+      .replace("/var/log/nginx/", `${folder}/logs/`)
       .replace("limit_conn addresses 128;", `limit_conn addresses ${AT_ONCE};`)
       .replace("server 127.0.0.1:8080;", `server ${target};`);
     await writeFile(join(folder, "chipboard.conf"), sample);
@@ -297,7 +298,7 @@ describe.each([nginx, caddy])("$name", ({ name, start }) => {
     });
   }
 
-  test("its logs have no address below /l/, also while the proxy does not answer", async () => {
+  test("its logs have no address below /l/ and no key, also while the proxy does not answer", async () => {
     const links = [
       `/l/${TOKEN}.csv`,
       `/market/l/${TOKEN}.csv`,
@@ -305,17 +306,21 @@ describe.each([nginx, caddy])("$name", ({ name, start }) => {
       `/%6c/${TOKEN}.csv`,
     ];
     for (const path of links) expect((await get(path)).status).toBe(404);
-    expect((await get("/readyz?in=log")).status).toBe(200);
+    const long = { cookie: "c".repeat(40_000), ...key(), referer: `https://x/l/${TOKEN}` };
+    expect([400, 431]).toContain((await get(`/l/${TOKEN}.csv`, long)).status);
+    expect((await get(`/status?key=${proxy.pro}`, key())).status).toBe(400);
+    expect((await get("/readyz?in=log", key())).status).toBe(200);
     relay.close();
     await eventually(async () => (await get("/healthz")).status === 502);
     const { headers } = await get("/healthz");
     expect(headers["strict-transport-security"]).toBe("max-age=31536000");
     for (const path of links) expect([404, 502]).toContain((await get(path)).status);
-    expect((await get("/status?down=1")).status).toBe(502);
+    expect((await get("/status?down=1", key())).status).toBe(502);
     await eventually(async () => {
       const text = await logged();
       return text.includes("/readyz?in=log") && text.split("/status?down=1").length > 2;
     });
     expect(await logged()).not.toContain(TOKEN);
+    expect(await logged()).not.toContain(proxy.pro);
   });
 });
