@@ -7,7 +7,7 @@ import { tooLarge } from "../ports/store.ts";
 const LISTING_BYTES_MAX = 10_000_000;
 /** An answer may take this long, and longer only if so many bytes come on average. */
 const SLOW_AFTER_MS = 60_000;
-const BYTES_PER_MS_MIN = 10;
+export const BYTES_PER_MS_MIN = 10;
 
 /** A client that fails if an answer is too slow, or too large for anything but an object. */
 export function boundedClient(config: S3ClientConfig): S3Client {

@@ -28,7 +28,7 @@ import { CACHE_CONTROL, mediaTypeOf } from "./media-types.ts";
 import { tooLarge, WHOLE_BYTES_MAX, type ObjectPart } from "../ports/store.ts";
 import type { ObjectStore, OpenObject, StoredObject } from "../ports/store.ts";
 import type { S3Settings } from "./open-store.ts";
-import { boundedClient, bytesOf } from "./s3-answer.ts";
+import { boundedClient, BYTES_PER_MS_MIN, bytesOf } from "./s3-answer.ts";
 import { isBrokenConnection, parts, s3Error, type S3Place, type S3Verb } from "./s3-error.ts";
 
 /** Requests at the same time. More gain nothing with a single server. */
@@ -39,7 +39,7 @@ const MAX_ATTEMPTS = 4;
 const MAX_REPEATS = 6;
 const REPEAT_DELAY_MS = 50;
 const CONNECTION_TIMEOUT_MS = 5_000;
-/** For the first byte of the answer. */
+/** For the first byte of the answer; a write has time for its own bytes as well. */
 const REQUEST_TIMEOUT_MS = 20_000;
 /** Without a byte in either direction, even if that is because a stream's reader pauses. */
 const IDLE_TIMEOUT_MS = 60_000;
@@ -266,7 +266,8 @@ class S3Store implements ObjectStore {
         IfNoneMatch: "*",
       });
       try {
-        await this.#client.send(command);
+        const requestTimeout = REQUEST_TIMEOUT_MS + bytes.length / BYTES_PER_MS_MIN;
+        await this.#client.send(command, { requestTimeout });
         return "created";
       } catch (error) {
         if (parts(error).status === 412) return "taken";

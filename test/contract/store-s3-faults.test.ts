@@ -5,6 +5,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
 import { InputError, UnreachableError } from "../../src/lib/errors.ts";
 import { inTime } from "../../src/store/s3-answer.ts";
@@ -110,6 +111,17 @@ describe("a server that misbehaves", () => {
     const store = await at("s3://bucket/p", { endpoint: server.url });
     expect(await store.create("a", Buffer.from("a"))).toBe("created");
     expect(conditions).toEqual(["*", "*", "*"]);
+    await server.stop();
+  });
+
+  test("a large object has time for its bytes, beside the 20 seconds for the answer", async () => {
+    const server = await serve(async (request, response) => {
+      await bodyOf(request);
+      await delay(21_000);
+      response.end();
+    });
+    const store = await at("s3://bucket/p", { endpoint: server.url });
+    expect(await store.create("a", Buffer.alloc(1_000_000))).toBe("created");
     await server.stop();
   });
 
