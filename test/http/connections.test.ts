@@ -2,6 +2,7 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { connect as connectTls } from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { createState } from "../../src/state/open.ts";
@@ -201,6 +202,23 @@ describe("--max-connections-per-address", () => {
     }
   });
 });
+
+testWith("openssl")(
+  "a client that ends its side of TLS after the request gets its answer",
+  async () => {
+    const { cert, key } = await certificate(folder);
+    const tls = { cert: await readFile(cert), key: await readFile(key) };
+    const proxy = await startTestProxy({ tls });
+    try {
+      const port = Number(new URL(proxy.url).port);
+      const socket = connectTls({ port, host: "127.0.0.1", ca: tls.cert });
+      socket.end("GET /api/public/v1/prices HTTP/1.1\r\nHost: x\r\n\r\n");
+      expect(await text(socket)).toMatch(/^HTTP\/1.1 200 /);
+    } finally {
+      await proxy.close();
+    }
+  },
+);
 
 describe("unfinished handshakes", () => {
   testWith("openssl")("are closed after the time limit of a header", async () => {

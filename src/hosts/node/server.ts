@@ -38,7 +38,9 @@ export function createHttpServer(limits: ConnectionLimits, tls: Certificate | nu
   };
   const handshakeTimeout = limits.headersMs;
   const server =
-    tls === null ? createServer(settings) : createTlsServer({ ...settings, handshakeTimeout });
+    tls === null
+      ? createServer(settings)
+      : createTlsServer({ ...settings, handshakeTimeout, allowHalfOpen: true });
   if (tls !== null) useCertificate(server, tls);
   // No limit: the checks must see all fields, because a second Host or key may be the last one.
   server.maxHeadersCount = 0;
