@@ -3,7 +3,7 @@ import { CONNECTION_LIMITS } from "../lib/limits.ts";
 import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { isIP } from "node:net";
-import { checkServerIdentity, connect, rootCertificates, type TLSSocket } from "node:tls";
+import { checkServerIdentity, connect, getCACertificates, type TLSSocket } from "node:tls";
 import { DAY_MS, instantText } from "../lib/clock.ts";
 import { ChipboardError, errorCode, InputError } from "../lib/errors.ts";
 import { createHttpServer, endOf, type Certificate } from "../hosts/node/server.ts";
@@ -71,7 +71,11 @@ async function meet(
     port: url.port === "" ? 443 : Number(url.port),
     ...(isIP(host) === 0 && { servername: host }),
     rejectUnauthorized: false,
-    ...(own !== null && { ca: [...rootCertificates, own.cert.toString("utf8")] }),
+    ...(own !== null && {
+      ca: [...getCACertificates("default"), own.cert.toString("utf8")],
+      // The own one may be signed by an authority that is not known here.
+      allowPartialTrustChain: true,
+    }),
   });
   try {
     await once(socket, "secureConnect", { signal: AbortSignal.timeout(PATIENCE_MS) });

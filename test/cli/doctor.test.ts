@@ -9,11 +9,13 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
+import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ALERT_LIMITS, CHECKS } from "../../src/doctor/checks.ts";
 import { certificate } from "../http/certificate.ts";
@@ -262,6 +264,26 @@ describe("a service that is well", () => {
       rmSync(key);
     }
   });
+
+  testWith("openssl")(
+    "a certificate of an authority that is not known here is trusted",
+    async () => {
+      const place = mkdtempSync(join(folder, "authority-"));
+      const script = `set -e; echo "subjectAltName=IP:127.0.0.1" > names
+      openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -subj /CN=Authority
+      openssl req -newkey rsa:2048 -nodes -keyout key.pem -out asked.pem -subj /CN=127.0.0.1
+      openssl x509 -req -in asked.pem -CA ca.pem -CAkey ca.key -CAcreateserial -days 365 -extfile names -out cert.pem`;
+      await promisify(execFile)("sh", ["-c", script], { cwd: place });
+      const line = `--tls-cert ${place}/cert.pem --tls-key ${place}/key.pem`;
+      const proxy = await serve(["--json", ...line.split(" ")], { cwd: folder });
+      const found = await doctor(`${line} --public-url ${proxy.url}`, { CHIPBOARD_NOW: "" });
+      expect([found.results["certificate"], found.texts["certificate"]]).toEqual([
+        "ok",
+        expect.stringMatching(/^fits 127\.0\.0\.1; ends /),
+      ]);
+      await proxy.end();
+    },
+  );
 
   testWith("openssl")(
     "a certificate that is for another name than the public address",
