@@ -1112,8 +1112,8 @@ class Client:
         number, sums = answer.publication, view._get("/sums").body
         with _reading():
             file = _parsed(answer.body, parse_float=str, parse_int=str)
-            months = {_month(each["month"], "month"): each for each in file["settlements"]}
-            known = f"{min(months)} to {max(months)}" if months else "none"
+            months: dict[str, Any] = {each["month"]: each for each in file["settlements"]}
+            known = f"{_month(min(months), 'month')} to {_month(max(months), 'month')}" if months else "none"
         if wanted not in months:
             raise ValueError(f"{id}: the month {wanted} is not settled; settled are {known}")
         with _reading():
@@ -1142,7 +1142,7 @@ class Client:
             if signed:
                 raise Damaged("the log is signed, and the service shows no keys (/log/keys.pem): its operator sets --verify-key") from refused
         with _reading():
-            told = _object(self._transport.get("/openapi.json", {}, base=""))["info"].get("x-evidence")
+            told = _object(self._transport.get("/openapi.json", {}, base="")).get("info", {}).get("x-evidence")
             permission = told if isinstance(told, str) and told else WITHOUT_PERMISSION
             files["permission.txt"], files["verify.sh"] = f"{permission}\n".encode(), VERIFY.encode()
         with open(path, "wb") as out, zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
